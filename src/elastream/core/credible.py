@@ -1,0 +1,133 @@
+"""Too old is unknown, and so is what cannot be: the one place that makes None of either.
+
+Policies and guards see only what passed through here, so none of them asks again.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
+from elastream.core.errors import ObservationFailed
+from elastream.core.observation import Delay, FinishedBatch, Observation, Pool, Query, Reading, RunningBatch, readings
+
+# Clocks of two processes on one machine differ by less; a reading further ahead is from another clock.
+_AHEAD_S = 5.0
+
+
+def credible(now: Observation, max_age_s: float) -> Observation:
+    """The same observation without what is stale, negative, NaN or infinite."""
+    if not math.isfinite(now.at_s) or not math.isfinite(now.utc_s):
+        raise ObservationFailed(f"the observation has no time: at_s={now.at_s}, utc_s={now.utc_s}")
+    for pool in now.pools:
+        _check_pool(pool)
+    oldest, newest = now.at_s - max_age_s, now.at_s + _AHEAD_S
+    now = _with_sound_numbers(now, oldest, newest)
+    # Rebuilding is rare, and looking is cheap: this runs on every tick.
+    for reading in _all_readings(now):
+        if reading is not None and not _is_sound(reading, oldest, newest):
+            return _with_sound_readings(now, oldest, newest)
+    return now
+
+
+def _check_pool(pool: Pool) -> None:
+    if pool.slots_per_worker < 1 or min(pool.wanted, pool.requested, pool.ready, pool.leaving) < 0:
+        raise ObservationFailed(
+            f"pool {pool.name}: impossible sizes: slots per worker {pool.slots_per_worker}, wanted {pool.wanted}, "
+            f"requested {pool.requested}, ready {pool.ready}, leaving {pool.leaving}"
+        )
+    if not 0 <= pool.min_workers <= pool.max_workers:
+        raise ObservationFailed(
+            f"pool {pool.name}: impossible bounds: between {pool.min_workers} and {pool.max_workers} workers"
+        )
+
+
+def _is_sound(reading: Reading, oldest: float, newest: float) -> bool:
+    # NaN fails every comparison, so it falls through to False.
+    return 0 <= reading.value < math.inf and oldest <= reading.at_s <= newest
+
+
+def _finite(value: float | None) -> bool:
+    return value is None or 0 <= value < math.inf
+
+
+def _all_readings(now: Observation) -> Iterator[Reading | None]:
+    for _, _, reading in readings(now):
+        yield reading
+    # The rest has no signal of its own, so nobody keeps it, but policies see it.
+    yield now.other_busy_slots
+    for query in now.queries:
+        yield query.other_s
+        if query.state is not None:
+            yield query.state.rows
+            yield query.state.commit_s
+
+
+def _with_sound_readings(now: Observation, oldest: float, newest: float) -> Observation:
+    """Walk the whole observation and leave out readings that are not sound."""
+
+    def cleaned(value: Any) -> Any:
+        if isinstance(value, Reading):
+            return value if _is_sound(value, oldest, newest) else None
+        if isinstance(value, tuple):
+            return tuple(cleaned(item) for item in value)
+        if is_dataclass(value) and not isinstance(value, type):
+            return replace(value, **{f.name: cleaned(getattr(value, f.name)) for f in fields(value)})
+        return value
+
+    result: Observation = cleaned(now)
+    return result
+
+
+def _with_sound_numbers(now: Observation, oldest: float, newest: float) -> Observation:
+    """Leave out numbers that are no readings, one by one: what is sound beside them stays."""
+    pools = tuple(
+        pool if pool.worker_memory_bytes is None or 0 < pool.worker_memory_bytes < math.inf
+        else replace(pool, worker_memory_bytes=None)
+        for pool in now.pools
+    )  # fmt: skip
+    queries = tuple(_with_sound_batches(query, oldest, newest) for query in now.queries)
+    room = now.cluster_workers if _finite(now.cluster_workers) else None
+    if pools == now.pools and room == now.cluster_workers and all(map(lambda a, b: a is b, queries, now.queries)):
+        return now
+    return replace(now, pools=pools, queries=queries, cluster_workers=room)
+
+
+def _with_sound_batches(query: Query, oldest: float, newest: float) -> Query:
+    sound: dict[str, Any] = {}
+    if query.running is not None:
+        sound["running"] = _sound_running(query.running)
+    if query.finished is not None:
+        sound["finished"] = _sound_finished(query.finished)
+    if query.delay is not None and not _is_sound_delay(query.delay, oldest, newest):
+        sound["delay"] = None
+    if not _finite(query.read_limit):
+        sound["read_limit"] = None
+    if not _finite(query.trigger.interval_s):
+        sound["trigger"] = replace(query.trigger, interval_s=None)
+    if any(not all(map(_finite, source.partition_backlogs or ())) for source in query.sources):
+        sound["sources"] = tuple(
+            source if all(map(_finite, source.partition_backlogs or ())) else replace(source, partition_backlogs=None)
+            for source in query.sources
+        )
+    return replace(query, **sound) if any(getattr(query, name) is not value for name, value in sound.items()) else query
+
+
+def _sound_running(batch: RunningBatch) -> RunningBatch | None:
+    if not _finite(batch.started_s):
+        return None
+    return batch if _finite(batch.rows) else replace(batch, rows=None)
+
+
+def _sound_finished(batch: FinishedBatch) -> FinishedBatch | None:
+    if not (_finite(batch.started_s) and batch.started_s <= batch.ended_s < math.inf):
+        return None
+    if _finite(batch.rows) and all(map(_finite, batch.parts_s.values())):
+        return batch
+    parts_s = {name: part for name, part in batch.parts_s.items() if _finite(part)}
+    return replace(batch, rows=batch.rows if _finite(batch.rows) else None, parts_s=parts_s)
+
+
+def _is_sound_delay(delay: Delay, oldest: float, newest: float) -> bool:
+    numbers = (delay.window_s, delay.records, delay.p50_s, delay.p95_s, delay.p99_s, delay.max_s)
+    return all(map(_finite, numbers)) and oldest <= delay.at_s <= newest

@@ -1,0 +1,90 @@
+"""How many workers each pool should have, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from typing_extensions import TypeAliasType
+
+from elastream.core.observation import Observation
+
+# A named alias: pydantic follows a plain recursive one until the stack ends.
+Json = TypeAliasType("Json", "None | bool | int | float | str | list[Json] | dict[str, Json]")
+
+Kind = Literal["set", "keep", "hold"]
+"""set: this is the size to have. keep: the present target is right. hold: something needed is unknown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adjustment:
+    """What one guard changed, and its reason."""
+
+    guard: str
+    pool: str
+    before: int
+    after: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """A whole target, stated again on every tick: an action that was lost repairs itself."""
+
+    allocation: Mapping[str, int]
+    """Pool -> workers."""
+    reason: str
+    """A sentence with numbers, for a person."""
+    kind: Kind = "set"
+    evidence: Mapping[str, Json] = field(default_factory=dict)
+    """The same for a machine."""
+    adjustments: tuple[Adjustment, ...] = ()
+    leave_first: tuple[str, ...] = ()
+    """Workers that should leave before others."""
+    add_on: tuple[str, ...] = ()
+    """Nodes on which a worker should be added first."""
+
+    @classmethod
+    def hold(cls, now: Observation, reason: str, evidence: Mapping[str, Json] | None = None) -> Decision:
+        """Stay at the size last decided because something is unknown."""
+        return cls(allocation=now.wanted(), reason=reason, kind="hold", evidence=evidence or {})
+
+    @classmethod
+    def keep(cls, now: Observation, reason: str, evidence: Mapping[str, Json] | None = None) -> Decision:
+        """Stay at the size last decided because it is right."""
+        return cls(allocation=now.wanted(), reason=reason, kind="keep", evidence=evidence or {})
+
+    def restated(self, now: Observation) -> Decision:
+        """The same decision at a later tick: what stays, stays at what is wanted by then."""
+        return self if self.kind == "set" else replace(self, allocation=now.wanted())
+
+    def adjusted(self, guard: str, allocation: Mapping[str, int], reason: str) -> Decision:
+        """The decision with another allocation, and a note of who changed it and why."""
+        notes = tuple(
+            Adjustment(guard=guard, pool=pool, before=self.allocation[pool], after=workers, reason=reason)
+            for pool, workers in allocation.items()
+            if workers != self.allocation[pool]
+        )
+        if not notes:
+            return self
+        return replace(self, allocation=dict(allocation), adjustments=self.adjustments + notes)
+
+    def proposed(self) -> dict[str, int]:
+        """What the policy asked for, before any guard."""
+        first: dict[str, int] = {}
+        for note in self.adjustments:
+            first.setdefault(note.pool, note.before)
+        return {**self.allocation, **first}
+
+    def changes(self, now: Observation) -> dict[str, tuple[int, int]]:
+        """Pools whose size this decision changes: from, to."""
+        return {
+            pool.name: (pool.wanted, self.allocation[pool.name])
+            for pool in now.pools
+            if self.allocation[pool.name] != pool.wanted
+        }
+
+    def sentence(self) -> str:
+        """The reason, and what each guard changed."""
+        return "; ".join([self.reason, *(f"{note.guard}: {note.reason}" for note in self.adjustments)])

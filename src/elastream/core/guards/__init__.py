@@ -1,0 +1,49 @@
+"""Guards stand around the policy, in one fixed order.
+
+Damping comes first because it speaks about what the policy asked for; then what is added to it; then limits, from what
+helps (partitions, state) over what is allowed (budget, hours) to what exists (cluster) and what was configured
+(bounds). Pause comes last, so that it can say what all the others would have let through.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from elastream.core.guards.bounds import Bounds
+from elastream.core.guards.budget import Budget
+from elastream.core.guards.cool_down import CoolDown
+from elastream.core.guards.ignore_minor import IgnoreMinor
+from elastream.core.guards.over_provision import OverProvision
+from elastream.core.guards.partition_ceiling import PartitionCeiling
+from elastream.core.guards.pause import Pause
+from elastream.core.guards.quiet_hours import QuietHours
+from elastream.core.guards.roll_back import RollBack
+from elastream.core.guards.scarce_cluster import ScarceCluster
+from elastream.core.guards.stabilise import Stabilise
+from elastream.core.guards.state_floor import StateFloor
+from elastream.core.guards.step_limit import StepLimit
+from elastream.core.protocols import Guard
+
+ORDER: dict[str, type[Guard[Any]]] = {
+    "ignore_minor": IgnoreMinor,
+    "stabilise": Stabilise,
+    "cool_down": CoolDown,
+    "over_provision": OverProvision,
+    "step_limit": StepLimit,
+    "roll_back": RollBack,
+    "partition_ceiling": PartitionCeiling,
+    "state_floor": StateFloor,
+    "budget": Budget,
+    "quiet_hours": QuietHours,
+    "scarce_cluster": ScarceCluster,
+    "bounds": Bounds,
+    "pause": Pause,
+}
+
+Guards = Mapping[str, Guard[Any]]
+"""Name -> guard; whoever runs them does so in the order above."""
+
+
+def in_order(guards: Guards) -> dict[str, Guard[Any]]:
+    """The guards in their order, bounds among them whatever was configured."""
+    chosen = {"bounds": Bounds(), **guards}
+    return {name: chosen[name] for name in ORDER if name in chosen}

@@ -1,0 +1,24 @@
+"""The smallest and the largest size of each pool."""
+
+from dataclasses import dataclass
+
+from elastream.core.decision import Decision
+from elastream.core.guards.speak import LetsThePolicySpeak
+from elastream.core.knowledge import Knowledge
+from elastream.core.observation import Observation
+from elastream.core.protocols import Forgetful
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounds(Forgetful, LetsThePolicySpeak):
+    """Always there, and never overruled but by a pause."""
+
+    def adjust(self, decision: Decision, now: Observation, known: Knowledge, memory: None) -> Decision:
+        """Bring every pool within its bounds."""
+        for pool in now.pools:
+            asked = decision.allocation[pool.name]
+            within = min(max(asked, pool.min_workers), pool.max_workers)
+            if within != asked:
+                reason = f"{pool.name} has between {pool.min_workers} and {pool.max_workers} workers"
+                decision = decision.adjusted("bounds", {**decision.allocation, pool.name: within}, reason)
+        return decision

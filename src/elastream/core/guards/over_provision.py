@@ -1,0 +1,27 @@
+"""A fixed share on top of what was asked for."""
+
+import math
+from dataclasses import dataclass
+
+from elastream.core.decision import Decision
+from elastream.core.guards.speak import LetsThePolicySpeak
+from elastream.core.knowledge import Knowledge
+from elastream.core.observation import Observation
+from elastream.core.protocols import Forgetful
+
+
+@dataclass(frozen=True, kw_only=True)
+class OverProvision(Forgetful, LetsThePolicySpeak):
+    """Every pool gets `factor` times what the policy set, rounded up."""
+
+    factor: float = 1.2
+
+    def adjust(self, decision: Decision, now: Observation, known: Knowledge, memory: None) -> Decision:
+        """Only what is set is multiplied: what stays, or was put back by another guard, already has its share."""
+        if decision.kind != "set":
+            return decision
+        stays = {note.pool for note in decision.adjustments if note.after == now.pool(note.pool).wanted}
+        allocation = {
+            pool: n if pool in stays else math.ceil(n * self.factor - 1e-9) for pool, n in decision.allocation.items()
+        }
+        return decision.adjusted("over-provision", allocation, f"times {self.factor:g}")

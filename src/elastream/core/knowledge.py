@@ -1,0 +1,196 @@
+"""What the loop knows: the fold of all observations and decisions, bounded, at the resolution of the ticks."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from elastream.core.decision import Decision
+from elastream.core.observation import Observation, Pool, Query, Reading, readings
+from elastream.core.series import Series
+from elastream.core.signals import Signal
+
+HORIZON_S = 3600.0
+"""Readings older than this are forgotten; a policy that needs a longer past keeps it in its own memory."""
+
+_MAX_ACTIONS = 64
+
+
+@dataclass(slots=True, kw_only=True)
+class Action:
+    """A change of one pool, and how long it took."""
+
+    pool: str
+    at_s: float
+    before: int
+    after: int
+    done_s: float | None = None
+
+    @property
+    def took_s(self) -> float | None:
+        """From the decision until the pool had the new size."""
+        return None if self.done_s is None else self.done_s - self.at_s
+
+    @property
+    def grows(self) -> bool:
+        """Whether it adds workers."""
+        return self.after > self.before
+
+    def reached(self, pool: Pool) -> bool:
+        """Whether the pool has got there: all new workers ready, or all old ones gone."""
+        return pool.ready >= self.after if self.grows else pool.ready <= self.after and not pool.leaving
+
+
+class Knowledge:
+    """Windows over every signal, and the changes that were made. The planner folds; policies and guards only ask."""
+
+    def __init__(self, provides: AbstractSet[Signal] = frozenset()) -> None:
+        self.provides = frozenset(provides)
+        self.now_s = 0.0
+        self._series: dict[tuple[Signal, str], Series] = {}
+        self._actions: deque[Action] = deque(maxlen=_MAX_ACTIONS)
+        self._pruned_s = 0.0
+
+    def fold(self, now: Observation) -> None:
+        """Take in one look."""
+        self.now_s = now.at_s
+        series = self._series
+        for signal, subject, reading in readings(now):
+            if reading is not None:
+                found = series.get((signal, subject))
+                if found is None:
+                    series[signal, subject] = found = Series()
+                found.add(reading)
+        self._finish_actions(now)
+        if now.at_s - self._pruned_s > HORIZON_S / 10:
+            self._prune(now)
+
+    def note(self, now: Observation, decision: Decision) -> None:
+        """Take in what was decided on that look."""
+        for pool, (before, after) in decision.changes(now).items():
+            last = next((action for action in reversed(self._actions) if action.pool == pool), None)
+            # A change that did not arrive is stated again, and is still the same change.
+            if last is None or last.done_s is not None or (last.before, last.after) != (before, after):
+                self._actions.append(Action(pool=pool, at_s=now.at_s, before=before, after=after))
+
+    def series(self, signal: Signal, subject: str) -> Series | None:
+        """Readings of one signal of one subject, if there are any."""
+        return self._series.get((signal, subject))
+
+    def last(self, signal: Signal, subject: str) -> Reading | None:
+        """The newest reading, however old."""
+        series = self._series.get((signal, subject))
+        return series.last if series else None
+
+    def rate(self, signal: Signal, subject: str, window_s: float) -> float | None:
+        """Growth per second of a running total over a window that ends now."""
+        series = self._series.get((signal, subject))
+        return series.rate(self.now_s, window_s) if series else None
+
+    def slope(self, signal: Signal, subject: str, window_s: float) -> float | None:
+        """Change per second of a level over a window that ends now."""
+        series = self._series.get((signal, subject))
+        return series.slope(self.now_s, window_s) if series else None
+
+    def mean(self, signal: Signal, subject: str, window_s: float) -> float | None:
+        """Mean of the readings of a window that ends now."""
+        series = self._series.get((signal, subject))
+        return series.mean(self.now_s, window_s) if series else None
+
+    def arrival_rps(self, query: Query, window_s: float) -> float | None:
+        """Records that arrived per second, over all sources."""
+        return self._total(Signal.ARRIVED, query, window_s)
+
+    def committed_rps(self, query: Query, window_s: float) -> float | None:
+        """Records committed per second, over all sources."""
+        return self._total(Signal.COMMITTED, query, window_s)
+
+    def backlog_growth_rps(self, query: Query, window_s: float) -> float | None:
+        """By how many records per second the backlog grows; negative while it drains."""
+        arrival, committed = self.arrival_rps(query, window_s), self.committed_rps(query, window_s)
+        return None if arrival is None or committed is None else arrival - committed
+
+    def busy_share(self, pool: Pool, window_s: float) -> float | None:
+        """Share of the pool's slot time in which a task ran."""
+        busy = self.rate(Signal.BUSY_SLOTS, pool.name, window_s)
+        ready = self.mean(Signal.READY, pool.name, window_s)
+        if busy is None or not ready:
+            return None
+        return min(1.0, busy / (ready * pool.slots_per_worker))
+
+    @property
+    def actions(self) -> tuple[Action, ...]:
+        """The changes made, oldest first."""
+        return tuple(self._actions)
+
+    def last_action_s(self) -> float | None:
+        """When a pool was changed last."""
+        return self._actions[-1].at_s if self._actions else None
+
+    def grow_s(self, pool: str) -> float | None:
+        """How long the last finished growth of a pool took."""
+        return self._took(action for action in self._actions if action.pool == pool and action.grows)
+
+    def shrink_s(self, pool: str) -> float | None:
+        """How long the last finished shrink of a pool took."""
+        return self._took(action for action in self._actions if action.pool == pool and not action.grows)
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything, as plain values."""
+        return {
+            "now_s": self.now_s,
+            "pruned_s": self._pruned_s,
+            "series": [
+                [signal.value, subject, [list(reading) for reading in series]]
+                for (signal, subject), series in self._series.items()
+            ],
+            "actions": [asdict(action) for action in self._actions],
+        }
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any], provides: AbstractSet[Signal] = frozenset()) -> Knowledge:
+        """The inverse of `to_json`."""
+        known = cls(provides)
+        known.now_s, known._pruned_s = value["now_s"], value["pruned_s"]
+        for signal, subject, points in value["series"]:
+            known._series[Signal(signal), subject] = Series(Reading(*point) for point in points)
+        known._actions.extend(Action(**action) for action in value["actions"])
+        return known
+
+    def _total(self, signal: Signal, query: Query, window_s: float) -> float | None:
+        total = 0.0
+        for source in query.sources:
+            rate = self.rate(signal, f"{query.id}/{source.name}", window_s)
+            if rate is None:
+                return None
+            total += rate
+        return total if query.sources else None
+
+    def _finish_actions(self, now: Observation) -> None:
+        pools = {pool.name: pool for pool in now.pools}
+        last: dict[str, Action] = {}
+        for action in reversed(self._actions):
+            # A change that was reversed before it was done never will be; one that was followed by more of the same is
+            # done on the way.
+            newest = last.setdefault(action.pool, action)
+            pool = pools.get(action.pool)
+            if pool is not None and action.done_s is None and action.grows == newest.grows and action.reached(pool):
+                action.done_s = now.at_s
+
+    @staticmethod
+    def _took(actions: Iterable[Action]) -> float | None:
+        done = [action.took_s for action in actions if action.took_s is not None]
+        return done[-1] if done else None
+
+    def _prune(self, now: Observation) -> None:
+        oldest = self.now_s - HORIZON_S
+        # Of what still exists the last reading is kept, however old: an idle query does not lose its state.
+        exists = {(signal, subject) for signal, subject, _ in readings(now)}
+        for key, series in list(self._series.items()):
+            series.forget_before(min(oldest, series.last.at_s) if key in exists else oldest)
+            if not len(series):
+                del self._series[key]
+        self._pruned_s = self.now_s

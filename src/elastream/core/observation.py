@@ -1,0 +1,269 @@
+"""One look at an application: its pools, workers and queries, and the work that belongs to none of them.
+
+Unknown is None, zero is a value. What was measured carries the time it was measured at; what is too old or impossible
+is made unknown by `credible` before a policy sees it. Totals only grow (see `signals`).
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from elastream.core.signals import Signal
+from elastream.core.topology import Topology
+
+Phase = Literal["starting", "running", "between-triggers", "no-data", "restarting", "terminated"]
+"""What a query is doing; none of them may be mistaken for another."""
+
+
+class Reading(NamedTuple):
+    """A number and the time at which it was true."""
+
+    value: float
+    at_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worker:
+    """One executor."""
+
+    id: str
+    state: Literal["starting", "ready", "leaving"]
+    since_s: float
+    """When it was first seen."""
+    node: str | None = None
+    delays_ms: Mapping[str, float] | None = None
+    """Network delay to other nodes."""
+    running_tasks: int | None = None
+    cpu: Reading | None = None
+    cpu_from: str | None = None
+    """Where the processor use was read: 'proc', 'prometheus', or 'busy-slots' where it is only emulated."""
+    memory_bytes: Reading | None = None
+    records: Reading | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pool:
+    """What can be resized. Four numbers with four names: wanted, requested, ready, leaving."""
+
+    name: str
+    slots_per_worker: int
+    min_workers: int
+    max_workers: int
+    wanted: int
+    """The size last decided."""
+    requested: int
+    """What the cluster has been asked for."""
+    ready: int
+    """Workers that can run tasks now; the leaving ones are not among them."""
+    leaving: int
+    """Workers on their way out, finishing what they run."""
+    workers: tuple[Worker, ...] = ()
+    worker_memory_bytes: float | None = None
+    busy_slot_s: Reading | None = None
+
+    @property
+    def slots(self) -> int:
+        """Tasks that can run at once."""
+        return self.ready * self.slots_per_worker
+
+    @property
+    def in_flux(self) -> bool:
+        """Whether an earlier decision is still being carried out."""
+        return self.ready != self.wanted or self.leaving > 0
+
+    def workers_for(self, slots: float) -> int:
+        """Workers that have at least so many slots."""
+        # A demand of 4.000000001 slots is arithmetic, not a fifth slot.
+        return max(0, math.ceil(slots / self.slots_per_worker - 1e-9))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """One input of a query, in records since its beginning."""
+
+    name: str
+    arrived: Reading | None = None
+    arrived_from: Literal["probe", "extrapolated"] | None = None
+    committed: Reading | None = None
+    backlog_age_s: Reading | None = None
+    partitions: int | None = None
+    partition_backlogs: tuple[float, ...] | None = None
+
+    @property
+    def backlog(self) -> float | None:
+        """Arrived but not in a committed batch; the rows of the running batch are in it."""
+        if self.arrived is None or self.committed is None:
+            return None
+        return max(0.0, self.arrived.value - self.committed.value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trigger:
+    """When batches start: every so often, or as fast as possible (no interval)."""
+
+    interval_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunningBatch:
+    """The batch that has not finished."""
+
+    id: int
+    started_s: float
+    rows: float | None = None
+    tasks: int | None = None
+    tasks_done: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinishedBatch:
+    """The last batch that was committed."""
+
+    id: int
+    started_s: float
+    ended_s: float
+    rows: float | None = None
+    busy_s: float | None = None
+    """Slot-seconds of its tasks."""
+    limited: bool | None = None
+    """Whether a read limit kept records out of it."""
+    parts_s: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def duration_s(self) -> float:
+        """From trigger to commit."""
+        return self.ended_s - self.started_s
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorWork:
+    """What one operator has done so far."""
+
+    name: str
+    tasks: int | None = None
+    """Tasks it was cut into last."""
+    records_in: Reading | None = None
+    records_out: Reading | None = None
+    busy_s: Reading | None = None
+    backpressure_s: Reading | None = None
+    queue: Reading | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyedState:
+    """What stateful operators keep."""
+
+    store: str | None = None
+    rows: Reading | None = None
+    bytes: Reading | None = None
+    commit_s: Reading | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delay:
+    """Arrival to commit, over the records committed within a window."""
+
+    at_s: float
+    window_s: float
+    records: float
+    p50_s: float
+    p95_s: float
+    p99_s: float
+    max_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slo:
+    """What the owner of a query promises."""
+
+    p95_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """One streaming query."""
+
+    id: str
+    name: str
+    phase: Phase
+    topology: Topology
+    trigger: Trigger = Trigger()
+    read_limit: float | None = None
+    """Records per batch at most; None means no limit."""
+    sources: tuple[Source, ...] = ()
+    operators: tuple[OperatorWork, ...] = ()
+    running: RunningBatch | None = None
+    finished: FinishedBatch | None = None
+    batches: Reading | None = None
+    driver_s: Reading | None = None
+    other_s: Reading | None = None
+    """Slot-seconds of the query's tasks that could be matched with no operator."""
+    state: KeyedState | None = None
+    delay: Delay | None = None
+    slo: Slo | None = None
+
+    @property
+    def backlog(self) -> float | None:
+        """Records waiting over all sources, or None if that is unknown for one of them."""
+        total = 0.0
+        for source in self.sources:
+            backlog = source.backlog
+            if backlog is None:
+                return None
+            total += backlog
+        return total if self.sources else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """One look at an application. `at_s` is monotonic and serves everything; `utc_s` is for people and quiet hours."""
+
+    at_s: float
+    utc_s: float
+    application: str
+    pools: tuple[Pool, ...]
+    queries: tuple[Query, ...] = ()
+    other_busy_slots: Reading | None = None
+    """Slots that run tasks of no query."""
+    cluster_workers: int | None = None
+    """Workers this application could have at most, over all pools, for lack of room."""
+
+    def pool(self, name: str) -> Pool:
+        """The pool of that name."""
+        return next(pool for pool in self.pools if pool.name == name)
+
+    def wanted(self) -> dict[str, int]:
+        """The allocation that was decided last."""
+        return {pool.name: pool.wanted for pool in self.pools}
+
+
+def readings(now: Observation) -> Iterator[tuple[Signal, str, Reading | None]]:
+    """Every reading in an observation, with its signal and its subject ('query/source', 'pool/worker', ...)."""
+    for pool in now.pools:
+        yield Signal.BUSY_SLOTS, pool.name, pool.busy_slot_s
+        yield Signal.READY, pool.name, Reading(pool.ready, now.at_s)
+        for worker in pool.workers:
+            subject = f"{pool.name}/{worker.id}"
+            yield Signal.WORKER_CPU, subject, worker.cpu
+            yield Signal.WORKER_MEMORY, subject, worker.memory_bytes
+            yield Signal.WORKER_RECORDS, subject, worker.records
+    for query in now.queries:
+        yield Signal.BATCHES, query.id, query.batches
+        yield Signal.DRIVER_TIME, query.id, query.driver_s
+        if query.delay is not None:
+            yield Signal.DELAY, query.id, Reading(query.delay.p95_s, query.delay.at_s)
+        if query.state is not None:
+            yield Signal.STATE_BYTES, query.id, query.state.bytes
+        for source in query.sources:
+            subject = f"{query.id}/{source.name}"
+            yield Signal.ARRIVED, subject, source.arrived
+            yield Signal.COMMITTED, subject, source.committed
+            yield Signal.BACKLOG_AGE, subject, source.backlog_age_s
+        for work in query.operators:
+            subject = f"{query.id}/{work.name}"
+            yield Signal.RECORDS_IN, subject, work.records_in
+            yield Signal.RECORDS_OUT, subject, work.records_out
+            yield Signal.BUSY_TIME, subject, work.busy_s
+            yield Signal.BACKPRESSURE_TIME, subject, work.backpressure_s
+            yield Signal.QUEUE, subject, work.queue

@@ -1,0 +1,80 @@
+"""A bounded series of readings, and what can be asked of a window of it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+
+from elastream.core.observation import Reading
+
+_MAX_POINTS = 4096
+
+
+class Series:
+    """Readings of one signal of one subject, oldest first, at the resolution they were taken."""
+
+    __slots__ = ("_points",)
+
+    def __init__(self, points: Iterable[Reading] = ()) -> None:
+        self._points: deque[Reading] = deque(points, maxlen=_MAX_POINTS)
+
+    def __len__(self) -> int:
+        return len(self._points)
+
+    def __iter__(self) -> Iterator[Reading]:
+        return iter(self._points)
+
+    @property
+    def last(self) -> Reading:
+        """The newest reading."""
+        return self._points[-1]
+
+    def add(self, reading: Reading) -> None:
+        """Append a reading, unless it was seen already or comes from the past."""
+        if not self._points or reading.at_s > self._points[-1].at_s:
+            self._points.append(reading)
+
+    def forget_before(self, at_s: float) -> None:
+        """Drop readings older than a time."""
+        points = self._points
+        while points and points[0].at_s < at_s:
+            points.popleft()
+
+    def window(self, now_s: float, window_s: float) -> list[Reading]:
+        """Readings within the last `window_s` seconds, and the one before: it is what held when the window began."""
+        start, found = now_s - window_s, []
+        for reading in reversed(self._points):
+            found.append(reading)
+            if reading.at_s <= start:
+                break
+        found.reverse()
+        return found
+
+    def rate(self, now_s: float, window_s: float) -> float | None:
+        """Growth per second of a running total; None without two readings or after a reset."""
+        points = self.window(now_s, window_s)
+        if len(points) < 2 or points[-1].at_s <= now_s - window_s:
+            return None
+        # A total that fell was reset (a restarted query): nothing can be said across the break, even if the total has
+        # passed its old height since.
+        if any(later.value < earlier.value for earlier, later in pairwise(points)):
+            return None
+        return (points[-1].value - points[0].value) / (points[-1].at_s - points[0].at_s)
+
+    def slope(self, now_s: float, window_s: float) -> float | None:
+        """Change per second of a level, from the first to the last reading of a window."""
+        points = self.window(now_s, window_s)
+        if len(points) < 2 or points[-1].at_s <= now_s - window_s:
+            return None
+        return (points[-1].value - points[0].value) / (points[-1].at_s - points[0].at_s)
+
+    def inside(self, now_s: float, window_s: float) -> list[float]:
+        """Values read within the last `window_s` seconds."""
+        start = now_s - window_s
+        return [reading.value for reading in self.window(now_s, window_s) if reading.at_s > start]
+
+    def mean(self, now_s: float, window_s: float) -> float | None:
+        """Mean of the readings inside a window."""
+        values = self.inside(now_s, window_s)
+        return sum(values) / len(values) if values else None

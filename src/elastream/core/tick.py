@@ -1,0 +1,21 @@
+"""What happened on one tick: everything needed to tell of it, and to plan it again."""
+
+from dataclasses import dataclass
+
+from elastream.core.decision import Decision
+from elastream.core.observation import Observation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tick:
+    """One turn of the loop."""
+
+    number: int
+    at_s: float
+    utc_s: float
+    observation: Observation | None
+    """None if the platform could not be looked at."""
+    decision: Decision | None
+    """None before the first look that succeeded: nothing is known, not even the present size."""
+    troubles: tuple[str, ...] = ()
+    """What failed and was survived, one sentence each."""
