@@ -1,0 +1,1 @@
+"""The loop: look, plan, guard, apply, tell."""

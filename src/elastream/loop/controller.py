@@ -1,0 +1,146 @@
+"""One turn of the loop after another, by the clock and not by the batches: an overloaded query finishes few of them."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from elastream.core.credible import credible
+from elastream.core.decision import Decision
+from elastream.core.errors import ObservationFailed
+from elastream.core.needs import require
+from elastream.core.observation import Observation
+from elastream.core.protocols import Clock, Journal, Platform
+from elastream.core.tick import Tick
+from elastream.loop.planner import Planner
+
+log = logging.getLogger("elastream")
+
+
+class Controller:
+    """Looks, plans, applies and tells. Whatever fails, the loop goes on and the query never notices."""
+
+    def __init__(
+        self,
+        *,
+        platform: Platform,
+        planner: Planner,
+        clock: Clock,
+        tick_s: float,
+        max_age_s: float | None = None,
+        journals: Sequence[Journal] = (),
+    ) -> None:
+        self.platform = platform
+        self.planner = planner
+        self.clock = clock
+        self.tick_s = tick_s
+        # One missed look is bearable; what is older than three ticks says nothing about now.
+        self.max_age_s = max_age_s if max_age_s is not None else 3 * tick_s
+        self.journals = journals
+        self._number = 0
+        self._seen_s: float | None = None
+        self._told: frozenset[str] = frozenset()
+        self._stopped = False
+
+    def run(self, until_s: float | None = None) -> None:
+        """Tick until a time, or until stopped."""
+        due_s = self.clock.now_s()
+        while not self._stopped and (until_s is None or due_s <= until_s):
+            self.clock.sleep_until(due_s)
+            if self._stopped:
+                return
+            self.tick()
+            # Ticks that were missed, by a suspended machine say, are not made up for.
+            due_s = max(due_s + self.tick_s, self.clock.now_s())
+
+    def stop(self) -> None:
+        """Make `run` return after the present tick."""
+        self._stopped = True
+
+    def tick(self) -> Tick:
+        """Look once, decide, apply, tell."""
+        now, decision, troubles = self._look_and_plan()
+        if decision is not None:
+            troubles += self._apply(decision)
+        self._number += 1
+        tick = Tick(
+            number=self._number,
+            at_s=self.clock.now_s(),
+            utc_s=self.clock.utc_s(),
+            observation=now,
+            decision=decision,
+            troubles=troubles,
+        )
+        self._tell(tick)
+        return tick
+
+    def close(self) -> None:
+        """Close the journals."""
+        for journal in self.journals:
+            try:
+                journal.close()
+            except Exception as error:
+                log.warning("%s", _journal_trouble(journal, error))
+
+    def _look_and_plan(self) -> tuple[Observation | None, Decision | None, tuple[str, ...]]:
+        try:
+            now = credible(self.platform.observe(), self.max_age_s)
+            self._check_progress(now)
+        except Exception as error:
+            trouble = f"no look at {self.platform.name}: {error}"
+            return None, self._held(trouble), (trouble,)
+        self._seen_s = now.at_s
+        decision, troubles = self.planner.plan(now)
+        return now, decision, troubles
+
+    def _held(self, reason: str) -> Decision | None:
+        """What was decided last, stated again: an action that was lost repairs itself even while nothing is seen."""
+        if self._seen_s is None or self.planner.last is None:
+            return None
+        return replace(self.planner.last, kind="hold", reason=reason, evidence={}, adjustments=())
+
+    def _check_progress(self, now: Observation) -> None:
+        if self._seen_s is not None and now.at_s <= self._seen_s:
+            raise ObservationFailed(
+                f"time stands still: this look is of {now.at_s:.1f} s, the last of {self._seen_s:.1f} s"
+            )
+        behind_s = self.clock.now_s() - now.at_s
+        if behind_s > self.max_age_s:
+            raise ObservationFailed(f"the look is {behind_s:.1f} s old; at most {self.max_age_s:g} s are allowed")
+        if behind_s < -self.max_age_s:
+            raise ObservationFailed(f"the look is {-behind_s:.1f} s ahead: the platform has another clock")
+
+    def _apply(self, decision: Decision) -> tuple[str, ...]:
+        try:
+            self.platform.apply(decision)
+        except Exception as error:
+            return (f"apply failed, tried again on the next tick: {error}",)
+        return ()
+
+    def _tell(self, tick: Tick) -> None:
+        troubles = list(tick.troubles)
+        for journal in self.journals:
+            try:
+                journal.write(tick)
+            except Exception as error:
+                troubles.append(_journal_trouble(journal, error))
+        # Once per change of state: a fault that lasts an hour is one line, not two hundred, though its numbers change.
+        told = {re.sub(r"\d+", "0", trouble): trouble for trouble in troubles}
+        for kind, trouble in told.items():
+            if kind not in self._told:
+                log.warning("%s", trouble)
+        if self._told and not told:
+            log.warning("all is well again")
+        self._told = frozenset(told)
+
+
+def _journal_trouble(journal: Journal, error: Exception) -> str:
+    return f"journal {type(journal).__name__}: {error}"
+
+
+def checked(planner: Planner, platform: Platform, policy_name: str) -> str:
+    """One line that says in which form a policy runs on a platform; raises CannotRun if it cannot."""
+    fit = require(policy_name, platform.name, planner.policy.needs, platform.provides)
+    return f"{policy_name} on {platform.name}: {fit.sentence()}"

@@ -1,0 +1,119 @@
+"""From looks to decisions: fold, ask the policy, run the guards.
+
+Nothing here reads a clock or touches the world, so a recorded run can be planned again, and a planner restored from a
+snapshot goes on as if nothing had happened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+from typing import Any, NamedTuple
+
+from pydantic import TypeAdapter
+
+from elastream.core.decision import Decision
+from elastream.core.guards import Guards, in_order
+from elastream.core.knowledge import Knowledge
+from elastream.core.observation import Observation
+from elastream.core.protocols import Policy
+from elastream.core.signals import Signal
+
+_DECISION = TypeAdapter(Decision | None)
+
+
+class Plan(NamedTuple):
+    """A decision, and what went wrong on the way to it."""
+
+    decision: Decision
+    troubles: tuple[str, ...] = ()
+
+
+class Planner:
+    """A policy with its guards, and everything they remember."""
+
+    def __init__(self, policy: Policy[Any], guards: Guards, provides: AbstractSet[Signal]) -> None:
+        self.policy = policy
+        self.guards = in_order(guards)
+        self.known = Knowledge(provides)
+        self.last: Decision | None = None
+        self._memory = policy.start()
+        self._guard_memory = {name: guard.start() for name, guard in self.guards.items()}
+        self._proposal: Decision | None = None
+        self._proposed_s = 0.0
+
+    def plan(self, now: Observation) -> Plan:
+        """Decide on one look. An error in a policy or a guard makes it hold."""
+        troubles: tuple[str, ...] = ()
+        # Whatever a policy does wrong, the size stays, within its bounds, and the user is told.
+        try:
+            self.known.fold(now)
+            proposal = self._proposed(now)
+        except Exception as error:
+            troubles = (f"planning failed: {type(error).__name__}: {error}",)
+            proposal = Decision.hold(now, troubles[0])
+        try:
+            decision = self._guarded(proposal, now)
+        except Exception as error:
+            troubles += (f"a guard failed: {type(error).__name__}: {error}",)
+            decision = Decision.hold(now, troubles[-1])
+        self.known.note(now, decision)
+        self.last = decision
+        return Plan(decision, troubles)
+
+    def snapshot(self) -> dict[str, Any]:
+        """Everything remembered, as plain values."""
+        return {
+            "known": self.known.to_json(),
+            "memory": self._memory,
+            "guards": dict(self._guard_memory),
+            "last": _DECISION.dump_python(self.last, mode="json"),
+            "proposal": _DECISION.dump_python(self._proposal, mode="json"),
+            "proposed_s": self._proposed_s,
+        }
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Go on from a snapshot."""
+        self.known = Knowledge.from_json(snapshot["known"], self.known.provides)
+        self._memory = snapshot["memory"]
+        self._guard_memory = {name: snapshot["guards"].get(name, guard.start()) for name, guard in self.guards.items()}
+        self.last = _DECISION.validate_python(snapshot["last"])
+        self._proposal = _DECISION.validate_python(snapshot["proposal"])
+        self._proposed_s = snapshot["proposed_s"]
+
+    def _proposed(self, now: Observation) -> Decision:
+        """What the policy says, or said when it was last due."""
+        silence = None
+        for name, guard in self.guards.items():
+            self._guard_memory[name] = memory = guard.learn(self._guard_memory[name], now, self.last)
+            silence = silence or guard.silences(now, memory)
+        if silence is not None:
+            return Decision.keep(now, silence)
+        self._memory = self.policy.learn(self._memory, now, self.last)
+        if self._proposal is None or self._is_due(self._proposal, now):
+            self._proposal = _sound(self.policy.decide(now, self.known, self._memory), now)
+            self._proposed_s = now.at_s
+        return self._proposal.restated(now)
+
+    def _is_due(self, proposal: Decision, now: Observation) -> bool:
+        # A pool that came or went was not decided on.
+        if proposal.allocation.keys() != now.wanted().keys():
+            return True
+        return now.at_s - self._proposed_s >= self.policy.interval_s - 1e-6
+
+    def _guarded(self, decision: Decision, now: Observation) -> Decision:
+        for name, guard in self.guards.items():
+            decision = guard.adjust(decision, now, self.known, self._guard_memory[name])
+        return _sound(decision, now)
+
+
+def _sound(decision: Decision, now: Observation) -> Decision:
+    """The decision, if it speaks of every pool, and of no other, in whole workers."""
+    if not isinstance(decision, Decision):
+        raise TypeError(f"{decision!r} is no decision")
+    for pool in now.pools:
+        workers = decision.allocation.get(pool.name)
+        if not isinstance(workers, int) or isinstance(workers, bool) or workers < 0:
+            raise ValueError(f"{workers!r} workers decided for pool {pool.name}")
+    for name in decision.allocation.keys() - now.wanted().keys():
+        raise ValueError(f"workers decided for pool {name}, which does not exist")
+    return decision
