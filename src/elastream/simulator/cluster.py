@@ -1,0 +1,113 @@
+"""Executors that come and go: start-up, coldness, leaving, loss."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Literal
+
+from elastream.simulator.model import PoolModel
+
+
+@dataclass(slots=True, eq=False)
+class SimulatedWorker:
+    """One executor and what it has done. The engine counts its running tasks: that is the inner loop."""
+
+    id: str
+    since_s: float
+    slots: int
+    state: Literal["starting", "ready", "leaving", "gone"] = "starting"
+    ready_s: float = 0.0
+    cold_until_s: float = 0.0
+    slow_until_s: float = 0.0
+    slow_factor: float = 1.0
+    running: int = 0
+    records: float = 0.0
+    busy_slot_s: float = 0.0
+    """Slot-seconds of tasks that ended here; those that run are counted by their waves."""
+    looked_busy_s: float = 0.0
+    looked_s: float = 0.0
+
+    def slowness(self, now_s: float, cold_factor: float) -> float:
+        """How many times longer a task takes that begins now."""
+        factor = cold_factor if now_s < self.cold_until_s else 1.0
+        return factor * self.slow_factor if now_s < self.slow_until_s else factor
+
+
+class SimulatedCluster:
+    """The workers of one pool. Asked for a size, it starts and stops workers until it has it."""
+
+    def __init__(self, model: PoolModel, random: Random) -> None:
+        self.model = model
+        self.wanted = self.requested = model.initial_workers
+        self.workers: list[SimulatedWorker] = []
+        self.extra_start_s = 0.0
+        self.gone_busy_slot_s = 0.0
+        self._random = random
+        self._named = 0
+        # The application begins with workers that are up and warm: what is studied is change.
+        for _ in range(self._affordable(model.initial_workers)):
+            worker = self._new_worker(0.0)
+            worker.state = "ready"
+            self.workers.append(worker)
+
+    def free(self) -> list[SimulatedWorker]:
+        """Workers that could take a task now."""
+        return [worker for worker in self.workers if worker.running < worker.slots and worker.state == "ready"]
+
+    def in_state(self, state: str) -> list[SimulatedWorker]:
+        """Workers in one state, oldest first."""
+        return [worker for worker in self.workers if worker.state == state]
+
+    def resize(self, size: int, leave_first: Sequence[str] = ()) -> list[SimulatedWorker]:
+        """Begin to have another size: workers that are not needed leave. Returns those that leave after their tasks."""
+        self.wanted = self.requested = size
+        staying = [worker for worker in self.workers if worker.state in ("starting", "ready")]
+        leaving = []
+        for worker in self._leavers(staying, len(staying) - size, leave_first):
+            if worker.state == "ready":
+                leaving.append(worker)
+            worker.state = "gone" if worker.state == "starting" else "leaving"
+        self._drop_gone()
+        return leaving
+
+    def replenish(self, now_s: float) -> list[SimulatedWorker]:
+        """Start what is missing, as far as there is room. Returns the workers that were started."""
+        alive = sum(worker.state in ("starting", "ready") for worker in self.workers)
+        leaving = len(self.workers) - alive
+        room = self._affordable(self.requested + leaving) - leaving
+        started = [self._new_worker(now_s) for _ in range(room - alive)]
+        for worker in started:
+            spread = self.model.start_spread * (2 * self._random.random() - 1)
+            worker.ready_s = now_s + self.model.start_s * (1 + spread) + self.extra_start_s
+        self.workers.extend(started)
+        return started
+
+    def remove(self, worker: SimulatedWorker) -> None:
+        """A worker has left or died."""
+        worker.state = "gone"
+        self._drop_gone()
+
+    def _leavers(
+        self, staying: list[SimulatedWorker], surplus: int, leave_first: Sequence[str]
+    ) -> list[SimulatedWorker]:
+        """Those a policy prefers, then those that cost least: not yet started, then idle, then young."""
+        rank = {name: i for i, name in enumerate(leave_first)}
+
+        def cost(worker: SimulatedWorker) -> tuple[int, bool, int, float]:
+            return rank.get(worker.id, len(rank)), worker.state == "ready", worker.running, -worker.since_s
+
+        return sorted(staying, key=cost)[: max(0, surplus)]
+
+    def _affordable(self, size: int) -> int:
+        room = self.model.cluster_workers
+        return size if room is None else min(size, room)
+
+    def _new_worker(self, now_s: float) -> SimulatedWorker:
+        self._named += 1
+        return SimulatedWorker(id=str(self._named), since_s=now_s, slots=self.model.slots_per_worker, looked_s=now_s)
+
+    def _drop_gone(self) -> None:
+        self.gone_busy_slot_s += sum(worker.busy_slot_s for worker in self.workers if worker.state == "gone")
+        self.workers = [worker for worker in self.workers if worker.state != "gone"]

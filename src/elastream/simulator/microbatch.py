@@ -1,0 +1,351 @@
+"""The micro-batch engine: what Spark does between a trigger and a commit, as a discrete-event simulation.
+
+Tasks that begin together and take equally long are one event (a wave), so the cost of simulating a batch does not grow
+with its tasks. Queries share the slots first come, first served, which is Spark's default.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from random import Random
+from typing import Any
+
+from elastream.simulator.cluster import SimulatedCluster, SimulatedWorker
+from elastream.simulator.faults import Fault, SinkBlocked, SlowStart, Straggler, WorkerLoss
+from elastream.simulator.model import ApplicationModel
+from elastream.simulator.query import Batch, SimulatedQuery
+from elastream.simulator.stage import Member, StageRun, Wave
+from elastream.workloads.series import RateSeries
+
+_Event = tuple[float, int, Callable[[Any], None], Any]
+
+
+class MicroBatchEngine:
+    """Queries, their workers, and the events between now and then."""
+
+    def __init__(
+        self,
+        model: ApplicationModel,
+        curves: Mapping[str, RateSeries],
+        *,
+        seed: int,
+        faults: Iterable[Fault] = (),
+        delay_window_s: float = 60.0,
+    ) -> None:
+        self.now_s = 0.0
+        self.model = model
+        self.cluster = SimulatedCluster(model.pool, Random(f"{seed}/cluster"))
+        self.queries = [
+            SimulatedQuery(query, curves[query.name], Random(f"{seed}/{query.name}"), delay_window_s)
+            for query in model.queries
+        ]
+        self._blocks = [fault for fault in faults if isinstance(fault, SinkBlocked)]
+        self._events: list[_Event] = []
+        self._sequence = 0
+        self._running: list[StageRun] = []
+        self._waves: set[Wave] = set()
+        for query in self.queries:
+            self._at(0.0, self._trigger, query)
+        for fault in faults:
+            self._plant(fault)
+
+    def advance(self, to_s: float) -> None:
+        """Let everything happen up to and including a time."""
+        events = self._events
+        while events and events[0][0] <= to_s:
+            at_s, _, action, subject = heapq.heappop(events)
+            self.now_s = at_s
+            action(subject)
+        self.now_s = max(self.now_s, to_s)
+
+    def resize(self, size: int, leave_first: Sequence[str] = ()) -> None:
+        """Begin to have another number of workers."""
+        for worker in self.cluster.resize(size, leave_first):
+            self._forget_homes_on(worker)
+            self._leave_if_idle(worker)
+        self._await(self.cluster.replenish(self.now_s))
+
+    def _at(self, at_s: float, action: Callable[[Any], None], subject: object) -> None:
+        self._sequence += 1
+        heapq.heappush(self._events, (at_s, self._sequence, action, subject))
+
+    # A batch: trigger, plan, stages level by level, commit.
+
+    def _trigger(self, query: SimulatedQuery) -> None:
+        batch = query.plan(self.now_s)
+        if batch is None:
+            asap = query.model.trigger.interval_s is None
+            again_s = query.next_data_s(self.now_s) if asap else query.next_trigger_s(self.now_s, self.now_s)
+            if math.isfinite(again_s):
+                self._at(again_s, self._trigger, query)
+            return
+        plan_s = query.model.plan_s * query.jitter()
+        query.driver_s += plan_s
+        self._at(self.now_s + plan_s, self._begin_level, query)
+
+    def _begin_level(self, query: SimulatedQuery) -> None:
+        batch = _batch(query)
+        if batch.level == 0:
+            batch.planned_s = self.now_s
+        stages = query.levels[batch.level]
+        batch.stages_left = len(stages)
+        for model in stages:
+            records = sum(batch.reaching[name] for name in model.after)
+            self._running.append(
+                StageRun(query, model, query.totals[model.name], records, self.now_s, query.jitter())
+            )
+        self._dispatch()
+
+    def _end_stage(self, run: StageRun) -> None:
+        self._running.remove(run)
+        query, batch = run.query, _batch(run.query)
+        batch.reaching[run.model.name] = run.records * run.model.records_out
+        batch.stages_left -= 1
+        if batch.stages_left:
+            return
+        batch.level += 1
+        if batch.level < len(query.levels):
+            self._begin_level(query)
+            return
+        batch.tasks_end_s = self.now_s
+        commit_s = query.model.commit_s * query.jitter()
+        query.driver_s += commit_s
+        self._at(self._unblocked(self.now_s + commit_s), self._commit, query)
+
+    def _commit(self, query: SimulatedQuery) -> None:
+        started_s = _batch(query).started_s
+        query.commit(self.now_s)
+        self._at(query.next_trigger_s(started_s, self.now_s), self._trigger, query)
+
+    def _unblocked(self, at_s: float) -> float:
+        """The first time from then on at which the sink takes data."""
+        for block in sorted(self._blocks, key=lambda fault: fault.at_s):
+            if block.holds(at_s):
+                at_s = block.at_s + block.for_s
+        return at_s
+
+    # Tasks on slots.
+
+    def _dispatch(self) -> None:
+        for run in self._running:
+            if not run.waiting:
+                continue
+            free = self.cluster.free()
+            if not free:
+                return
+            if run.at_home:
+                self._launch_stateful(run, free)
+            else:
+                self._launch_plain(run, free)
+
+    def _launch_plain(self, run: StageRun, free: list[SimulatedWorker]) -> None:
+        """Spread tasks over free slots, the large one first."""
+        if run.large:
+            run.large = 0
+            self._start(run, run.large_s, [(free[0], 1, [])])
+        slots = sum([worker.slots - worker.running for worker in free])
+        members: list[Member] = []
+        for worker in free:
+            tasks = worker.slots - worker.running
+            if run.plain < slots:
+                # Fewer tasks than slots spread over many workers: each takes its part of what is left.
+                slots, tasks = slots - tasks, math.ceil(run.plain * tasks / slots)
+            else:
+                slots -= tasks
+            if tasks:
+                run.plain -= tasks
+                members.append((worker, tasks, []))
+        if members:
+            self._start(run, run.plain_s, members)
+
+    def _launch_stateful(self, run: StageRun, free: list[SimulatedWorker]) -> None:
+        """First where the state is; elsewhere only if its worker is gone or was waited for long enough."""
+        local = []
+        for worker in free:
+            waiting = run.at_home.get(worker)
+            if waiting:
+                local.append((worker, *_taken(run, worker, worker.slots - worker.running)))
+        if local:
+            self._start(run, run.plain_s, local)
+        if not run.at_home:
+            return
+        free = [worker for worker in free if worker.running < worker.slots]
+        if not free:
+            return
+        wait_until_s = run.launched_s + run.query.model.locality_wait_s
+        anywhere = self.now_s >= wait_until_s - 1e-9
+        reload_s = self._reload_s(run)
+        for worker in free:
+            moved: list[int] = []
+            while worker.slots - worker.running > len(moved) and (home := _victim(run, anywhere)) is not _NOBODY:
+                moved += _taken(run, home, 1)[1]
+            if moved:
+                self._start(run, run.plain_s + reload_s, [(worker, len(moved), moved)])
+        if run.at_home and not anywhere:
+            self._at(wait_until_s, self._retry, run)
+
+    def _retry(self, run: StageRun) -> None:
+        if run.at_home:
+            self._dispatch()
+
+    def _reload_s(self, run: StageRun) -> float:
+        state = run.query.model.state
+        return run.query.state_bytes() / run.model.partitions / state.reload_bytes_per_s
+
+    def _start(self, run: StageRun, task_s: float, members: list[Member]) -> None:
+        """Run tasks; those on slower workers end later, so they are another wave."""
+        now_s = run.launched_s = self.now_s
+        homes = run.query.homes.get(run.model.name)
+        cold_factor, skewed = self.cluster.model.cold_factor, run.model.skew > 1
+        waves: dict[float, list[Member]] = {}
+        for worker, tasks, partitions in members:
+            worker.running += tasks
+            if homes is not None:
+                for partition in partitions:
+                    homes[partition] = worker
+            slowness = worker.slowness(now_s, cold_factor)
+            if skewed and 0 in partitions:
+                # With state, partition 0 is the one that most keys fall into.
+                large_s = (task_s + run.large_s - run.plain_s) * slowness
+                waves.setdefault(large_s, []).append((worker, 1, [0]))
+                tasks, partitions = tasks - 1, partitions[1:]
+            if tasks:
+                waves.setdefault(task_s * slowness, []).append((worker, tasks, partitions))
+        for duration_s, part in waves.items():
+            wave = Wave(run, now_s, duration_s, part)
+            self._waves.add(wave)
+            self._at(now_s + duration_s, self._end_wave, wave)
+
+    def _end_wave(self, wave: Wave) -> None:
+        self._waves.discard(wave)
+        run, task_s, done = wave.stage, wave.task_s, 0
+        records_per_task = run.records / run.model.partitions
+        for worker, tasks, _ in wave.members:
+            worker.running -= tasks
+            worker.busy_slot_s += tasks * task_s
+            worker.records += tasks * records_per_task
+            done += tasks
+            if worker.state == "leaving":
+                self._leave_if_idle(worker)
+        if done:
+            run.finish(done, task_s)
+            batch = _batch(run.query)
+            batch.tasks_done += done
+            batch.busy_s += done * task_s
+            if not run.unfinished:
+                self._end_stage(run)
+        if self._running:
+            self._dispatch()
+
+    def running_slot_s(self) -> dict[SimulatedWorker, float]:
+        """Slot-seconds of tasks that have not ended."""
+        so_far: dict[SimulatedWorker, float] = {}
+        for wave in self._waves:
+            for worker, tasks, _ in wave.members:
+                so_far[worker] = so_far.get(worker, 0.0) + tasks * (self.now_s - wave.started_s)
+        return so_far
+
+    # Workers.
+
+    def _await(self, started: list[SimulatedWorker]) -> None:
+        for worker in started:
+            self._at(worker.ready_s, self._become_ready, worker)
+
+    def _become_ready(self, worker: SimulatedWorker) -> None:
+        if worker.state != "starting":
+            return
+        worker.state = "ready"
+        worker.looked_s = self.now_s
+        worker.cold_until_s = self.now_s + self.cluster.model.cold_s
+        self._dispatch()
+
+    def _leave_if_idle(self, worker: SimulatedWorker) -> None:
+        if worker.running == 0:
+            self._at(self.now_s + self.cluster.model.leave_s, self._leave, worker)
+
+    def _leave(self, worker: SimulatedWorker) -> None:
+        if worker.state == "leaving":
+            self._remove(worker)
+
+    def _lose(self, fault: WorkerLoss) -> None:
+        for worker in self.cluster.in_state("ready")[: fault.workers]:
+            self._rerun_tasks_of(worker)
+            self._remove(worker)
+        self._dispatch()
+
+    def _remove(self, worker: SimulatedWorker) -> None:
+        self.cluster.remove(worker)
+        self._forget_homes_on(worker)
+        # There may be room now for a worker that had to wait for it, or one to replace.
+        self._await(self.cluster.replenish(self.now_s))
+
+    def _rerun_tasks_of(self, worker: SimulatedWorker) -> None:
+        for wave in self._waves:
+            for member in [member for member in wave.members if member[0] is worker]:
+                wave.members.remove(member)
+                _, tasks, partitions = member
+                worker.busy_slot_s += tasks * (self.now_s - wave.started_s)
+                if partitions:
+                    wave.stage.at_home.setdefault(None, []).extend(partitions)
+                else:
+                    wave.stage.plain += tasks
+
+    def _forget_homes_on(self, worker: SimulatedWorker) -> None:
+        for query in self.queries:
+            for homes in query.homes.values():
+                for partition, home in enumerate(homes):
+                    if home is worker:
+                        homes[partition] = None
+        for run in self._running:
+            if worker in run.at_home:
+                run.at_home.setdefault(None, []).extend(run.at_home.pop(worker))
+
+    # Faults that happen to the cluster; those of measuring are the platform's.
+
+    def _plant(self, fault: Fault) -> None:
+        if isinstance(fault, WorkerLoss):
+            self._at(fault.at_s, self._lose, fault)
+        elif isinstance(fault, Straggler):
+            self._at(fault.at_s, self._slow_down, fault)
+        elif isinstance(fault, SlowStart):
+            self._at(fault.at_s, self._set_extra_start, fault.by_s)
+            if math.isfinite(fault.for_s):
+                self._at(fault.at_s + fault.for_s, self._set_extra_start, 0.0)
+
+    def _slow_down(self, fault: Straggler) -> None:
+        for worker in self.cluster.in_state("ready")[: fault.workers]:
+            worker.slow_factor, worker.slow_until_s = fault.factor, fault.at_s + fault.for_s
+
+    def _set_extra_start(self, extra_s: float) -> None:
+        self.cluster.extra_start_s = extra_s
+
+
+_NOBODY = object()
+
+
+def _batch(query: SimulatedQuery) -> Batch:
+    if query.batch is None:
+        raise RuntimeError(f"query {query.model.name} has no running batch")
+    return query.batch
+
+
+def _victim(run: StageRun, anywhere: bool) -> Any:
+    """Whose waiting partition to run elsewhere: nobody's own first, then that of the worker with most waiting."""
+    if run.at_home.get(None):
+        return None
+    if anywhere and run.at_home:
+        return max(run.at_home, key=lambda home: len(run.at_home[home]))
+    return _NOBODY
+
+
+def _taken(run: StageRun, home: SimulatedWorker | None, most: int) -> tuple[int, list[int]]:
+    """Take waiting partitions of one home."""
+    waiting = run.at_home[home]
+    taken = waiting[:most]
+    if len(taken) == len(waiting):
+        del run.at_home[home]
+    else:
+        run.at_home[home] = waiting[most:]
+    return len(taken), taken

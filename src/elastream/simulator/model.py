@@ -1,0 +1,176 @@
+"""What is simulated: the queries of an application, the pool they share, and how its cluster behaves.
+
+The numbers of a model are claims about a real job. Defaults come from measurements of Spark 4.2 on a small machine:
+a tiny batch costs 0.11-0.19 s, an executor takes 4-12 s to start and is slow at first, and leaves within a second.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from elastream.core.errors import BadInput
+from elastream.core.observation import Slo, Trigger
+from elastream.core.topology import Edge, Operator, Topology
+
+POOL = "executors"
+"""Spark has one pool, shared by every operator of every query."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceModel:
+    """One input, and its share of the query's workload."""
+
+    name: str
+    share: float = 1.0
+    partitions: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageModel:
+    """One operator: tasks of equal size, but for the largest one, between two barriers."""
+
+    name: str
+    after: tuple[str, ...]
+    """What feeds it: sources or other stages."""
+    partitions: int
+    slot_s_per_record: float
+    """Work: slot-seconds per record taken in."""
+    records_out: float = 1.0
+    """Records given out per record taken in."""
+    task_s: float = 0.02
+    """Slot-seconds that each task costs whatever it reads."""
+    skew: float = 1.0
+    """The largest task over the mean one."""
+    stateful: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateModel:
+    """What stateful stages keep. It sticks to the executor that holds it; another one must load it first."""
+
+    bytes_per_record: float = 0.0
+    max_bytes: float = math.inf
+    reload_bytes_per_s: float = 50e6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryModel:
+    """One streaming query."""
+
+    name: str
+    sources: tuple[SourceModel, ...]
+    stages: tuple[StageModel, ...]
+    trigger: Trigger = Trigger(interval_s=10.0)
+    read_limit: float | None = None
+    plan_s: float = 0.10
+    """Driver time before the first task of a batch."""
+    commit_s: float = 0.08
+    """Driver time after the last one."""
+    state: StateModel = StateModel()
+    locality_wait_s: float = 3.0
+    """How long a task waits for the executor that holds its state."""
+    noise: float = 0.05
+    """Standard deviation of the logarithm of a stage's work."""
+    slo: Slo | None = None
+
+    def topology(self) -> Topology:
+        """The stages and the edges between them."""
+        names = {stage.name for stage in self.stages}
+        return Topology(
+            operators=tuple(
+                Operator(name=stage.name, pool=POOL, partitions=stage.partitions, stateful=stage.stateful)
+                for stage in self.stages
+            ),
+            edges=tuple(Edge(up, stage.name) for stage in self.stages for up in stage.after if up in names),
+        )
+
+    def slot_s_per_record(self) -> float:
+        """Work of one arriving record through all stages."""
+        share = {source.name: source.share for source in self.sources}
+        work = 0.0
+        for level in self.topology().levels():
+            for operator in level:
+                stage = next(stage for stage in self.stages if stage.name == operator.name)
+                reaching = sum(share[up] for up in stage.after)
+                work += reaching * stage.slot_s_per_record
+                share[stage.name] = reaching * stage.records_out
+        return work
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolModel:
+    """The executors and how they come and go."""
+
+    slots_per_worker: int = 1
+    min_workers: int = 1
+    max_workers: int = 12
+    initial_workers: int = 1
+    cluster_workers: int | None = None
+    """How many the cluster has room for; None: always enough."""
+    memory_bytes: float | None = 512 * 2**20
+    start_s: float = 6.0
+    start_spread: float = 0.3
+    """Start-up takes between (1 - spread) and (1 + spread) times `start_s`."""
+    cold_s: float = 10.0
+    cold_factor: float = 1.5
+    """Tasks that begin within `cold_s` of readiness take so many times longer."""
+    leave_s: float = 1.0
+    cpu_ceiling: float = 0.95
+    """Processor use of a slot that is always busy."""
+    cpu_noise: float = 0.02
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApplicationModel:
+    """Queries that share a pool."""
+
+    name: str
+    queries: tuple[QueryModel, ...]
+    pool: PoolModel = field(default_factory=PoolModel)
+    doc: str = ""
+
+    def __post_init__(self) -> None:
+        _check_pool(self.pool, f"model {self.name}: pool")
+        if not self.queries:
+            raise BadInput(f"model {self.name}: no queries; an application has at least one")
+        for query in self.queries:
+            _check_query(query, f"model {self.name}: query {query.name}")
+
+
+def _check_pool(pool: PoolModel, where: str) -> None:
+    _check_numbers(pool, where)
+    if pool.slots_per_worker < 1:
+        raise BadInput(f"{where}: {pool.slots_per_worker} slots per worker; at least 1 is needed")
+    if not 1 <= pool.min_workers <= pool.max_workers:
+        raise BadInput(f"{where}: bounds {pool.min_workers}..{pool.max_workers}; they must be 1 <= min <= max")
+    if pool.initial_workers < 1:
+        raise BadInput(f"{where}: starts with {pool.initial_workers} workers; at least 1 is needed")
+
+
+def _check_query(query: QueryModel, where: str) -> None:
+    _check_numbers(query, where)
+    if not query.sources:
+        raise BadInput(f"{where}: no sources; a query reads at least one")
+    names = {source.name for source in query.sources} | {stage.name for stage in query.stages}
+    for stage in query.stages:
+        _check_numbers(stage, f"{where}: stage {stage.name}")
+        if not stage.after:
+            raise BadInput(f"{where}: stage {stage.name} is fed by nothing; name its sources or stages in `after`")
+        unknown = set(stage.after) - names
+        if unknown:
+            raise BadInput(f"{where}: stage {stage.name} comes after {sorted(unknown)[0]!r}, which does not exist")
+        if stage.skew > stage.partitions:
+            raise BadInput(f"{where}: stage {stage.name}: skew {stage.skew:g} of {stage.partitions} tasks is impossible")
+    unread = {source.name for source in query.sources} - {name for stage in query.stages for name in stage.after}
+    if unread:
+        raise BadInput(f"{where}: source {sorted(unread)[0]!r} is read by no stage")
+    query.topology().check([POOL], where)
+
+
+def _check_numbers(model: Any, where: str) -> None:
+    for item in fields(model):
+        value = getattr(model, item.name)
+        if isinstance(value, float | int) and not (0 <= value < math.inf):
+            raise BadInput(f"{where}: {item.name} is {value}; it must be a number of at least 0")

@@ -1,0 +1,256 @@
+"""The simulator as a Platform: looks and changes in virtual time."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from random import Random
+from typing import TypeVar
+
+from elastream.core.decision import Decision
+from elastream.core.errors import ApplyFailed, ObservationFailed
+from elastream.core.observation import (
+    KeyedState,
+    Observation,
+    OperatorWork,
+    Phase,
+    Pool,
+    Query,
+    Reading,
+    RunningBatch,
+    Source,
+    Worker,
+)
+from elastream.core.protocols import Clock
+from elastream.core.signals import Signal
+from elastream.simulator.cluster import SimulatedWorker
+from elastream.simulator.faults import Fault, LastingFault, MetricsLate, MetricsMissing, ScaleFailure, Unreachable
+from elastream.simulator.microbatch import MicroBatchEngine
+from elastream.simulator.model import POOL, ApplicationModel
+from elastream.simulator.query import SimulatedQuery, SimulatedSource
+from elastream.workloads.series import RateSeries
+
+F = TypeVar("F", bound=LastingFault)
+
+PROVIDES = frozenset(
+    {
+        Signal.ARRIVED,
+        Signal.COMMITTED,
+        Signal.BACKLOG_AGE,
+        Signal.BATCHES,
+        Signal.DRIVER_TIME,
+        Signal.DELAY,
+        Signal.STATE_BYTES,
+        Signal.RECORDS_IN,
+        Signal.RECORDS_OUT,
+        Signal.BUSY_TIME,
+        Signal.WORKER_CPU,
+        Signal.WORKER_RECORDS,
+        Signal.BUSY_SLOTS,
+        Signal.READY,
+        Signal.WORKER_CHOICE,
+    }
+)
+
+
+class SimulatedSpark:
+    """An application on Spark's micro-batch engine that exists only in memory."""
+
+    name = "simulator"
+    provides = PROVIDES
+
+    def __init__(
+        self,
+        model: ApplicationModel,
+        curves: Mapping[str, RateSeries],
+        clock: Clock,
+        *,
+        seed: int = 0,
+        faults: Sequence[Fault] = (),
+    ) -> None:
+        self.model = model
+        self.clock = clock
+        self.faults = faults
+        self.engine = MicroBatchEngine(model, curves, seed=seed, faults=faults)
+        self._random = Random(f"{seed}/metrics")
+        longest_s = max((fault.by_s for fault in faults if isinstance(fault, MetricsLate)), default=0.0)
+        self._keep_s = longest_s
+        self._past: deque[Observation] = deque()
+
+    def observe(self) -> Observation:
+        """What can be seen now, or what faults leave of it."""
+        now_s = self.clock.now_s()
+        self.engine.advance(now_s)
+        if self._fault(Unreachable, now_s):
+            raise ObservationFailed("the simulated platform is unreachable (planted fault)")
+        seen = self._look(now_s)
+        if self._keep_s:
+            self._remember(seen)
+        if self._fault(MetricsMissing, now_s):
+            return _without_metrics(seen)
+        late = self._fault(MetricsLate, now_s)
+        return self._as_of(seen, late.by_s) if late else seen
+
+    def apply(self, decision: Decision) -> None:
+        """Begin to have the size that was decided."""
+        if self._fault(ScaleFailure, self.clock.now_s()):
+            raise ApplyFailed("the simulated cluster refuses changes (planted fault)")
+        self.engine.resize(decision.allocation[POOL], decision.leave_first)
+
+    def _fault(self, kind: type[F], now_s: float) -> F | None:
+        return next((fault for fault in self.faults if isinstance(fault, kind) and fault.holds(now_s)), None)
+
+    def _look(self, now_s: float) -> Observation:
+        return Observation(
+            at_s=now_s,
+            utc_s=self.clock.utc_s(),
+            application=self.model.name,
+            pools=(self._pool(now_s),),
+            queries=tuple(_query(query, now_s) for query in self.engine.queries),
+            other_busy_slots=Reading(0.0, now_s),
+            cluster_workers=self.model.pool.cluster_workers,
+        )
+
+    def _pool(self, now_s: float) -> Pool:
+        cluster, model = self.engine.cluster, self.model.pool
+        running = self.engine.running_slot_s()
+        busy = {worker: worker.busy_slot_s + running.get(worker, 0.0) for worker in cluster.workers}
+        return Pool(
+            name=POOL,
+            slots_per_worker=model.slots_per_worker,
+            min_workers=model.min_workers,
+            max_workers=model.max_workers,
+            wanted=cluster.wanted,
+            requested=cluster.requested,
+            ready=sum(worker.state == "ready" for worker in cluster.workers),
+            leaving=sum(worker.state == "leaving" for worker in cluster.workers),
+            workers=tuple(self._worker(worker, busy[worker], now_s) for worker in cluster.workers),
+            worker_memory_bytes=model.memory_bytes,
+            busy_slot_s=Reading(cluster.gone_busy_slot_s + sum(busy.values()), now_s),
+        )
+
+    def _worker(self, worker: SimulatedWorker, busy_s: float, now_s: float) -> Worker:
+        return Worker(
+            id=worker.id,
+            state="ready" if worker.state == "ready" else "leaving" if worker.state == "leaving" else "starting",
+            since_s=worker.since_s,
+            running_tasks=worker.running,
+            cpu=self._cpu(worker, busy_s, now_s),
+            cpu_from="simulated",
+            records=Reading(worker.records, now_s),
+        )
+
+    def _cpu(self, worker: SimulatedWorker, busy_s: float, now_s: float) -> Reading | None:
+        """Processor use since the last look, with the noise of its measurement."""
+        elapsed_s = now_s - worker.looked_s
+        if elapsed_s <= 0 or worker.state == "starting":
+            return None
+        share = (busy_s - worker.looked_busy_s) / (elapsed_s * worker.slots)
+        worker.looked_s, worker.looked_busy_s = now_s, busy_s
+        noise = self._random.gauss(0.0, self.model.pool.cpu_noise)
+        return Reading(min(1.0, max(0.0, share * self.model.pool.cpu_ceiling + noise)), now_s)
+
+    def _remember(self, seen: Observation) -> None:
+        self._past.append(seen)
+        while self._past[0].at_s < seen.at_s - 2 * self._keep_s:
+            self._past.popleft()
+
+    def _as_of(self, seen: Observation, by_s: float) -> Observation:
+        """Metrics as they were some time ago; sizes are asked of the cluster and always fresh."""
+        old = next((past for past in reversed(self._past) if past.at_s <= seen.at_s - by_s), None)
+        return replace(seen, queries=old.queries) if old else _without_metrics(seen)
+
+
+def _query(query: SimulatedQuery, now_s: float) -> Query:
+    model = query.model
+    return Query(
+        id=model.name,
+        name=model.name,
+        phase=_phase(query, now_s),
+        topology=query.topology,
+        trigger=model.trigger,
+        read_limit=model.read_limit,
+        sources=tuple(_source(source, now_s) for source in query.sources),
+        operators=tuple(
+            OperatorWork(
+                name=stage.name,
+                tasks=stage.partitions,
+                records_in=Reading(query.totals[stage.name].records_in, now_s),
+                records_out=Reading(query.totals[stage.name].records_out, now_s),
+                busy_s=Reading(query.totals[stage.name].busy_s, now_s),
+            )
+            for stage in model.stages
+        ),
+        running=_running(query),
+        finished=query.finished,
+        batches=Reading(query.batches, now_s),
+        driver_s=Reading(query.driver_s, now_s),
+        other_s=Reading(0.0, now_s),
+        state=_state(query),
+        delay=query.delay.at(now_s),
+        slo=model.slo,
+    )
+
+
+def _phase(query: SimulatedQuery, now_s: float) -> Phase:
+    if query.batch is not None:
+        return "running"
+    if all(source.arrived(now_s) == source.committed for source in query.sources):
+        return "no-data"
+    return "between-triggers"
+
+
+def _source(source: SimulatedSource, now_s: float) -> Source:
+    arrived = source.arrived(now_s)
+    age_s = now_s - source.oldest_s() if arrived > source.committed else 0.0
+    return Source(
+        name=source.model.name,
+        arrived=Reading(arrived, now_s),
+        arrived_from="probe",
+        committed=Reading(source.committed, now_s),
+        backlog_age_s=Reading(max(0.0, age_s), now_s),
+        partitions=source.model.partitions,
+    )
+
+
+def _running(query: SimulatedQuery) -> RunningBatch | None:
+    batch = query.batch
+    if batch is None:
+        return None
+    return RunningBatch(
+        id=batch.id,
+        started_s=batch.started_s,
+        rows=float(batch.rows),
+        tasks=query.tasks,
+        tasks_done=batch.tasks_done,
+    )
+
+
+def _state(query: SimulatedQuery) -> KeyedState | None:
+    """As in Spark, state is known when a batch ends."""
+    if not query.homes or query.finished is None:
+        return None
+    return KeyedState(store="simulated", bytes=Reading(query.state_bytes(), query.finished.ended_s))
+
+
+def _without_metrics(seen: Observation) -> Observation:
+    return replace(
+        seen,
+        pools=tuple(replace(pool, workers=(), busy_slot_s=None) for pool in seen.pools),
+        queries=tuple(
+            replace(
+                query,
+                sources=tuple(replace(s, arrived=None, committed=None, backlog_age_s=None) for s in query.sources),
+                operators=tuple(OperatorWork(name=work.name) for work in query.operators),
+                running=None,
+                finished=None,
+                batches=None,
+                driver_s=None,
+                state=None,
+                delay=None,
+            )
+            for query in seen.queries
+        ),
+        other_busy_slots=None,
+    )

@@ -1,0 +1,159 @@
+"""One streaming query in the simulator: where its sources are, which batch runs, what it has done."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+from elastream.core.observation import FinishedBatch
+from elastream.core.topology import Topology
+from elastream.simulator.cluster import SimulatedWorker
+from elastream.simulator.delay import DelayWindow, Stretch, stretches
+from elastream.simulator.model import QueryModel, SourceModel, StageModel
+from elastream.simulator.stage import StageTotals
+from elastream.workloads.series import RateSeries
+
+# Spark looks for new data this often when a query runs as fast as possible (spark.sql.streaming.pollingDelay).
+_POLL_S = 0.01
+
+
+@dataclass(slots=True)
+class SimulatedSource:
+    """One input: records are counted from its beginning."""
+
+    model: SourceModel
+    curve: RateSeries
+    committed: int = 0
+    planned: int = 0
+    """Where the running batch ends; equal to `committed` when none runs."""
+
+    def arrived(self, now_s: float) -> int:
+        """Whole records that exist by now."""
+        # The epsilon is for sums that fall short of a whole record by rounding alone.
+        return math.floor(self.curve.arrived(now_s) + 1e-6)
+
+    def oldest_s(self) -> float:
+        """When the first record that is not committed arrived, or will arrive."""
+        return self.curve.when(self.committed + 1)
+
+
+@dataclass(slots=True)
+class Batch:
+    """The running batch."""
+
+    id: int
+    started_s: float
+    rows: int
+    limited: bool
+    level: int = 0
+    reaching: dict[str, float] = field(default_factory=dict)
+    """Records that sources and finished stages give to the next ones."""
+    stages_left: int = 0
+    tasks_done: int = 0
+    busy_s: float = 0.0
+    planned_s: float = 0.0
+    tasks_end_s: float = 0.0
+
+
+class SimulatedQuery:
+    """The state of one query between events."""
+
+    def __init__(self, model: QueryModel, curve: RateSeries, random: Random, window_s: float) -> None:
+        self.model = model
+        self.random = random
+        self.topology: Topology = model.topology()
+        stages = {stage.name: stage for stage in model.stages}
+        self.levels: list[list[StageModel]] = [[stages[op.name] for op in level] for level in self.topology.levels()]
+        self.tasks = sum(stage.partitions for stage in model.stages)
+        self.sources = [SimulatedSource(source, curve * source.share) for source in model.sources]
+        self.totals = {stage.name: StageTotals() for stage in model.stages}
+        self.homes: dict[str, list[SimulatedWorker | None]] = {
+            stage.name: [None] * stage.partitions for stage in model.stages if stage.stateful
+        }
+        self.batch: Batch | None = None
+        self.finished: FinishedBatch | None = None
+        self.batches = 0
+        self.driver_s = 0.0
+        self.delay = DelayWindow(window_s)
+        self.delays: list[Stretch] = []
+        """All that was committed, for the result of the run."""
+
+    def plan(self, now_s: float) -> Batch | None:
+        """Cut off the next batch, or None if there is nothing to read."""
+        waiting = [source.arrived(now_s) - source.committed for source in self.sources]
+        rows = sum(waiting)
+        if rows == 0:
+            return None
+        limit = self.model.read_limit
+        limited = limit is not None and rows > limit
+        if limited and limit is not None:
+            waiting = _shared(waiting, max(1, int(limit)))
+        for source, records in zip(self.sources, waiting, strict=True):
+            source.planned = source.committed + records
+        batch = Batch(id=self.batches, started_s=now_s, rows=sum(waiting), limited=limited)
+        batch.reaching = {s.model.name: float(n) for s, n in zip(self.sources, waiting, strict=True)}
+        self.batch = batch
+        return batch
+
+    def commit(self, now_s: float) -> None:
+        """The running batch has ended: its records are no backlog any more."""
+        batch = self.batch
+        if batch is None:
+            raise RuntimeError("commit without a batch")
+        for source in self.sources:
+            parts = stretches(source.curve, source.committed, source.planned, now_s)
+            self.delay.add(parts)
+            self.delays.extend(parts)
+            source.committed = source.planned
+        self.batches += 1
+        self.finished = FinishedBatch(
+            id=batch.id,
+            started_s=batch.started_s,
+            ended_s=now_s,
+            rows=float(batch.rows),
+            busy_s=batch.busy_s,
+            limited=batch.limited,
+            parts_s={
+                "plan": batch.planned_s - batch.started_s,
+                "tasks": batch.tasks_end_s - batch.planned_s,
+                "commit": now_s - batch.tasks_end_s,
+            },
+        )
+        self.batch = None
+
+    def next_trigger_s(self, started_s: float, now_s: float) -> float:
+        """When to look for data again after a batch, or a look in vain, that began at `started_s`."""
+        interval = self.model.trigger.interval_s
+        if interval is None:
+            return now_s
+        # A late batch is followed at once, an early one at the next boundary.
+        return max(now_s, (math.floor(started_s / interval + 1e-9) + 1) * interval)
+
+    def next_data_s(self, now_s: float) -> float:
+        """When there will be something to read, for a query that runs as fast as possible."""
+        return max(now_s + _POLL_S, min(source.oldest_s() for source in self.sources))
+
+    def state_bytes(self) -> float:
+        """State after the last committed batch."""
+        state = self.model.state
+        committed = sum(source.committed for source in self.sources)
+        return min(state.max_bytes, committed * state.bytes_per_record) if self.homes else 0.0
+
+    def jitter(self) -> float:
+        """A factor around 1 for the work of one stage."""
+        sigma = self.model.noise
+        return math.exp(self.random.gauss(-sigma * sigma / 2, sigma)) if sigma else 1.0
+
+
+def _shared(waiting: Sequence[int], limit: int) -> list[int]:
+    """A read limit over sources, in proportion to what waits in each."""
+    total = sum(waiting)
+    shares = [n * limit // total for n in waiting]
+    left = limit - sum(shares)
+    for i, n in enumerate(waiting):
+        extra = min(left, n - shares[i])
+        shares[i] += extra
+        left -= extra
+    return shares

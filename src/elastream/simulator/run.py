@@ -1,0 +1,182 @@
+"""Run a policy on a model under a workload, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from elastream.core.guards import Guards
+from elastream.core.observation import Query
+from elastream.core.protocols import Journal, Policy
+from elastream.core.tick import Tick
+from elastream.loop.clock import VirtualClock
+from elastream.loop.controller import Controller, checked
+from elastream.loop.planner import Planner
+from elastream.simulator.delay import quantiles
+from elastream.simulator.faults import Fault
+from elastream.simulator.model import ApplicationModel
+from elastream.simulator.platform import SimulatedSpark
+from elastream.workloads import Workload
+from elastream.workloads.series import RateSeries
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """A run in numbers. Delays are exact and over all records that were committed."""
+
+    policy: str
+    duration_s: float
+    records: int
+    backlog_left: int
+    mean_workers: float
+    max_workers: int
+    worker_hours: float
+    actions: int
+    holds: int
+    delay_p50_s: float | None
+    delay_p95_s: float | None
+    delay_p99_s: float | None
+    delay_max_s: float | None
+    within_slo: float | None
+    """Share of ticks at which the 95th percentile of a sliding window was within the bound."""
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return asdict(self)
+
+
+@dataclass(slots=True)
+class Strips:
+    """What to draw: one value per tick. Implements Journal."""
+
+    at_s: list[float] = field(default_factory=list)
+    rate_rps: list[float] = field(default_factory=list)
+    wanted: list[int] = field(default_factory=list)
+    ready: list[int] = field(default_factory=list)
+    leaving: list[int] = field(default_factory=list)
+    backlog: list[float | None] = field(default_factory=list)
+    delay_p95_s: list[float | None] = field(default_factory=list)
+    kinds: list[str] = field(default_factory=list)
+    within: list[bool] = field(default_factory=list)
+    actions: int = 0
+
+    def write(self, tick: Tick) -> None:
+        """Take in one tick; where the platform could not be looked at there is nothing to draw."""
+        now, decision = tick.observation, tick.decision
+        if now is None or decision is None:
+            return
+        self.at_s.append(now.at_s)
+        self.wanted.append(sum(decision.allocation.values()))
+        self.ready.append(sum(pool.ready for pool in now.pools))
+        self.leaving.append(sum(pool.leaving for pool in now.pools))
+        backlogs = [query.backlog for query in now.queries]
+        self.backlog.append(None if None in backlogs else sum(b for b in backlogs if b is not None))
+        delays = [query.delay.p95_s for query in now.queries if query.delay]
+        self.delay_p95_s.append(max(delays, default=None))
+        self.kinds.append(decision.kind)
+        self.actions += len(decision.changes(now))
+        if any(query.slo for query in now.queries):
+            self.within.append(all(_is_within_slo(query) for query in now.queries))
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What came of a run."""
+
+    summary: Summary
+    strips: Strips
+    form: str
+    """In which form the policy ran."""
+
+
+def simulate(
+    model: ApplicationModel,
+    workload: Workload | Mapping[str, Workload],
+    policy: Policy[Any],
+    *,
+    name: str,
+    guards: Guards | None = None,
+    duration_s: float,
+    tick_s: float = 15.0,
+    seed: int = 0,
+    faults: Sequence[Fault] = (),
+    journals: Sequence[Journal] = (),
+    progress: Callable[[float], None] | None = None,
+) -> Outcome:
+    """Run to the end, in virtual time. `progress` is told the time now and then."""
+    curves = _curves(model, workload, duration_s, seed)
+    clock = VirtualClock()
+    platform = SimulatedSpark(model, curves, clock, seed=seed, faults=faults)
+    planner = Planner(policy, guards or {}, platform.provides)
+    form = checked(planner, platform, name)
+    strips = Strips()
+    told = [_Progress(progress)] if progress else []
+    controller = Controller(
+        platform=platform, planner=planner, clock=clock, tick_s=tick_s, journals=[strips, *journals, *told]
+    )
+    controller.run(until_s=duration_s)
+    controller.close()
+    platform.engine.advance(duration_s)
+    strips.rate_rps = [sum(curve.rate(at_s) for curve in curves.values()) for at_s in strips.at_s]
+    return Outcome(summary=_summary(name, platform, strips, duration_s, tick_s), strips=strips, form=form)
+
+
+def _curves(
+    model: ApplicationModel, workload: Workload | Mapping[str, Workload], duration_s: float, seed: int
+) -> dict[str, RateSeries]:
+    """One curve per query; a single workload is what every query gets."""
+    if isinstance(workload, Mapping):
+        return {query.name: workload[query.name].series(duration_s=duration_s, seed=seed) for query in model.queries}
+    curve = workload.series(duration_s=duration_s, seed=seed)
+    return {query.name: curve for query in model.queries}
+
+
+def _summary(name: str, platform: SimulatedSpark, strips: Strips, duration_s: float, tick_s: float) -> Summary:
+    parts = [part for query in platform.engine.queries for part in query.delays]
+    p50, p95, p99 = quantiles(parts, (0.5, 0.95, 0.99)).tolist() if parts else (None, None, None)
+    sources = [source for query in platform.engine.queries for source in query.sources]
+    busy = [ready + leaving for ready, leaving in zip(strips.ready, strips.leaving, strict=True)]
+    mean = sum(busy) / len(busy) if busy else 0.0
+    return Summary(
+        policy=name,
+        duration_s=duration_s,
+        records=sum(source.committed for source in sources),
+        backlog_left=sum(source.arrived(duration_s) - source.committed for source in sources),
+        mean_workers=mean,
+        max_workers=max(busy, default=0),
+        worker_hours=mean * duration_s / 3600,
+        actions=strips.actions,
+        holds=strips.kinds.count("hold"),
+        delay_p50_s=p50,
+        delay_p95_s=p95,
+        delay_p99_s=p99,
+        delay_max_s=max((part.longest_s for part in parts), default=None),
+        within_slo=sum(strips.within) / len(strips.within) if strips.within else None,
+    )
+
+
+def _is_within_slo(query: Query) -> bool:
+    """Where nothing was committed in the window, the age of what waits stands in for the delay to come."""
+    if query.slo is None:
+        return True
+    if query.delay is not None:
+        return query.delay.p95_s <= query.slo.p95_s
+    ages = [source.backlog_age_s for source in query.sources]
+    return all(age is None or age.value <= query.slo.p95_s for age in ages)
+
+
+class _Progress:
+    """Tells the time of every tick. Implements Journal."""
+
+    def __init__(self, tell: Callable[[float], None]) -> None:
+        self._tell = tell
+
+    def write(self, tick: Tick) -> None:
+        self._tell(tick.at_s)
+
+    def close(self) -> None:
+        pass

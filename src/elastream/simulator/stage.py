@@ -1,0 +1,101 @@
+"""One stage of one batch: tasks that wait for a slot, and tasks that run."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from elastream.simulator.cluster import SimulatedWorker
+from elastream.simulator.model import StageModel
+
+if TYPE_CHECKING:
+    from elastream.simulator.query import SimulatedQuery
+
+
+Member = tuple[SimulatedWorker, int, list[int]]
+"""A worker, how many tasks it runs, and which partitions where that matters (state)."""
+
+
+@dataclass(slots=True)
+class StageTotals:
+    """What a stage has done over all batches."""
+
+    records_in: float = 0.0
+    records_out: float = 0.0
+    busy_s: float = 0.0
+
+
+@dataclass(slots=True, eq=False)
+class Wave:
+    """Tasks that began at the same time, take equally long, and so end together."""
+
+    stage: StageRun
+    started_s: float
+    task_s: float
+    members: list[Member]
+
+
+@dataclass(slots=True, eq=False)
+class StageRun:
+    """A stage within a batch. Tasks are alike, but for one that may be larger (skew)."""
+
+    query: SimulatedQuery
+    model: StageModel
+    totals: StageTotals
+    records: float
+    submitted_s: float
+    noise: float
+    unfinished: int = 0
+    plain: int = 0
+    """Tasks that wait and could run anywhere."""
+    large: int = 0
+    """Tasks that wait and are larger than the others: 1 or 0."""
+    at_home: dict[SimulatedWorker | None, list[int]] = field(default_factory=dict)
+    """Partitions that wait, by the worker that holds their state."""
+    launched_s: float = 0.0
+    counted: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.unfinished = tasks = self.model.partitions
+        self.launched_s = self.submitted_s
+        homes = self.query.homes.get(self.model.name)
+        if homes is None:
+            self.large = 1 if self.model.skew > 1 else 0
+            self.plain = tasks - self.large
+        else:
+            waiting: dict[SimulatedWorker | None, list[int]] = defaultdict(list)
+            for partition, home in enumerate(homes):
+                waiting[home if home is not None and home.state == "ready" else None].append(partition)
+            self.at_home = dict(waiting)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a task has no slot yet."""
+        return bool(self.plain or self.large or self.at_home)
+
+    def task_s(self, share: float) -> float:
+        """Time of a task that takes `share` times the mean number of records, on a warm and healthy worker."""
+        model = self.model
+        return (share * self.records / model.partitions * model.slot_s_per_record + model.task_s) * self.noise
+
+    @property
+    def large_s(self) -> float:
+        """Time of the largest task."""
+        return self.task_s(self.model.skew)
+
+    @property
+    def plain_s(self) -> float:
+        """Time of every other task: together they take what the largest one leaves."""
+        if self.model.skew <= 1:
+            return self.task_s(1.0)
+        return self.task_s((self.model.partitions - self.model.skew) / (self.model.partitions - 1))
+
+    def finish(self, tasks: int, task_s: float) -> None:
+        """Count tasks that ended. Records are spread over tasks; the last one brings the sum to the exact number."""
+        self.unfinished -= tasks
+        share = self.records * tasks / self.model.partitions if self.unfinished else self.records - self.counted
+        self.counted += share
+        self.totals.records_in += share
+        self.totals.records_out += share * self.model.records_out
+        self.totals.busy_s += tasks * task_s
