@@ -1,0 +1,124 @@
+"""What a workload is, how workloads are added and multiplied, and the register of their patterns."""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import reduce
+from operator import add, mul
+from typing import Annotated, ClassVar, Protocol
+
+import numpy as np
+from pydantic import Field
+
+from elastream.core.errors import BadInput
+from elastream.registry import Registry, check_settings
+from elastream.workloads.series import FloatArray, RateSeries
+from elastream.workloads.spelling import spell_call
+from elastream.workloads.streams import Streams
+
+# A double counts single records up to 9e15: one second at this rate still fits.
+HIGHEST_RPS = 1e15
+Rate = Annotated[float, Field(ge=0, le=HIGHEST_RPS)]
+Duration = Annotated[float, Field(gt=0, le=1e10)]
+Moment = Annotated[float, Field(ge=0, le=1e10)]
+Share = Annotated[float, Field(ge=0, le=1)]
+
+# 80 MB for each array: more is a slip of the unit and not a workload.
+MAX_POINTS = 10_000_000
+
+
+class Workload(Protocol):
+    """A seeded recipe for a rate of arrivals over time."""
+
+    def series(self, *, duration_s: float, seed: int) -> RateSeries:
+        """The rates of one run; equal seeds give equal series, on every machine."""
+
+
+workloads: Registry["Pattern"] = Registry("workload")
+
+
+class Pattern(ABC):
+    """A workload that can be added to others, multiplied with them, and written as one line of text."""
+
+    positional: ClassVar[tuple[str, ...]] = ()
+    """The settings that stand without a name in the text form; two of them make a range."""
+
+    def __post_init__(self) -> None:
+        check_settings(self, f"workload {workloads.name_of(self)}")
+
+    @abstractmethod
+    def draw(self, *, duration_s: float, streams: Streams) -> RateSeries:
+        """The rates of one run, with random numbers from `streams`."""
+
+    def series(self, *, duration_s: float, seed: int) -> RateSeries:
+        if not (math.isfinite(duration_s) and duration_s > 0):
+            raise BadInput(f"workload: a duration of {duration_s:g} s; it must be longer than 0")
+        if seed < 0:
+            raise BadInput(f"workload: the seed {seed}; it must be zero or more")
+        return self.draw(duration_s=duration_s, streams=Streams(seed))
+
+    def __add__(self, other: "Pattern") -> "Sum":
+        return Sum(terms=(self, other))
+
+    def __mul__(self, other: "Pattern") -> "Product":
+        return Product(terms=(self, other))
+
+    def __str__(self) -> str:
+        return spell_call(workloads.name_of(self), self, self.positional)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sum(Pattern):
+    """The rates of several workloads added."""
+
+    terms: tuple[Pattern, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "terms", _flat(self.terms, Sum))
+
+    def draw(self, *, duration_s: float, streams: Streams) -> RateSeries:
+        return reduce(add, (term.draw(duration_s=duration_s, streams=streams) for term in self.terms))
+
+    def __str__(self) -> str:
+        return " + ".join(map(str, self.terms))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Product(Pattern):
+    """The rates of several workloads multiplied; mostly a number and a workload."""
+
+    terms: tuple[Pattern, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "terms", _flat(self.terms, Product))
+
+    def draw(self, *, duration_s: float, streams: Streams) -> RateSeries:
+        return reduce(mul, (term.draw(duration_s=duration_s, streams=streams) for term in self.terms))
+
+    def __str__(self) -> str:
+        return " * ".join(f"({term})" if isinstance(term, Sum) else str(term) for term in self.terms)
+
+
+def grid(duration_s: float, step_s: float) -> FloatArray:
+    """The starts of the steps that a sampled pattern is made of."""
+    points = math.ceil(duration_s / step_s)
+    if points > MAX_POINTS:
+        raise BadInput(f"workload: {points} steps of {step_s:g} s in {duration_s:g} s are too many; make them longer")
+    return np.arange(max(points, 1), dtype=np.float64) * step_s
+
+
+def sampled(rates: FloatArray, *, step_s: float, duration_s: float) -> RateSeries:
+    """A series of held values. Rates stop at zero from below.
+
+    Rounded to a millionth: the last bits of a cosine differ between processors, and the same seed must give the same
+    bytes everywhere.
+    """
+    floored: FloatArray = np.maximum(rates, 0.0)
+    return RateSeries.steps(floored.round(6), step_s=step_s, duration_s=duration_s)
+
+
+def _flat(terms: tuple[Pattern, ...], kind: type[Sum] | type[Product]) -> tuple[Pattern, ...]:
+    """(a + b) + c and a + (b + c) are the same workload."""
+    if len(terms) < 2:
+        raise BadInput(f"workload: a {kind.__name__.lower()} of {len(terms)} terms; it needs two or more")
+    return tuple(part for term in terms for part in (term.terms if isinstance(term, kind) else (term,)))
