@@ -122,10 +122,14 @@ def _sound_running(batch: RunningBatch) -> RunningBatch | None:
 def _sound_finished(batch: FinishedBatch) -> FinishedBatch | None:
     if not (_finite(batch.started_s) and batch.started_s <= batch.ended_s < math.inf):
         return None
-    if _finite(batch.rows) and all(map(_finite, batch.parts_s.values())):
+    if _finite(batch.rows) and _finite(batch.busy_s) and all(map(_finite, batch.parts_s.values())):
         return batch
-    parts_s = {name: part for name, part in batch.parts_s.items() if _finite(part)}
-    return replace(batch, rows=batch.rows if _finite(batch.rows) else None, parts_s=parts_s)
+    return replace(
+        batch,
+        rows=batch.rows if _finite(batch.rows) else None,
+        busy_s=batch.busy_s if _finite(batch.busy_s) else None,
+        parts_s={name: part for name, part in batch.parts_s.items() if _finite(part)},
+    )
 
 
 def _is_sound_delay(delay: Delay, oldest: float, newest: float) -> bool:

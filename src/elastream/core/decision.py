@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
-
-from typing_extensions import TypeAliasType
+from typing import Any, Literal, TypeAlias
 
 from elastream.core.observation import Observation
 
-# A named alias: pydantic follows a plain recursive one until the stack ends.
-Json = TypeAliasType("Json", "None | bool | int | float | str | list[Json] | dict[str, Json]")
+# Not recursive: before Python 3.12 an alias that pydantic can follow to itself needs another package.
+Json: TypeAlias = None | bool | int | float | str | list[Any] | dict[str, Any]
 
 Kind = Literal["set", "keep", "hold"]
 """set: this is the size to have. keep: the present target is right. hold: something needed is unknown."""
@@ -87,4 +85,6 @@ class Decision:
 
     def sentence(self) -> str:
         """The reason, and what each guard changed."""
-        return "; ".join([self.reason, *(f"{note.guard}: {note.reason}" for note in self.adjustments)])
+        # One reason may have changed several pools; it is said once.
+        notes = dict.fromkeys(f"{note.guard}: {note.reason}" for note in self.adjustments)
+        return "; ".join([self.reason, *notes])

@@ -171,13 +171,14 @@ class Knowledge:
 
     def _finish_actions(self, now: Observation) -> None:
         pools = {pool.name: pool for pool in now.pools}
-        last: dict[str, Action] = {}
+        grew: dict[str, bool] = {}
         for action in reversed(self._actions):
-            # A change that was reversed before it was done never will be; one that was followed by more of the same is
-            # done on the way.
-            newest = last.setdefault(action.pool, action)
+            # A change that was reversed before it was done never will be, nor any before it; one that was followed by
+            # more of the same is done on the way.
+            if grew.setdefault(action.pool, action.grows) != action.grows:
+                pools.pop(action.pool, None)
             pool = pools.get(action.pool)
-            if pool is not None and action.done_s is None and action.grows == newest.grows and action.reached(pool):
+            if pool is not None and action.done_s is None and action.reached(pool):
                 action.done_s = now.at_s
 
     @staticmethod

@@ -43,7 +43,7 @@ class Topology:
         """What feeds an operator."""
         return tuple(edge.upstream for edge in self.edges if edge.downstream == name)
 
-    def levels(self) -> tuple[tuple[Operator, ...], ...]:
+    def levels(self, where: str = "topology") -> tuple[tuple[Operator, ...], ...]:
         """Operators in the order data reaches them; those of one level do not feed each other."""
         waiting = {operator.name: set(self.upstream(operator.name)) for operator in self.operators}
         by_name = {operator.name: operator for operator in self.operators}
@@ -51,7 +51,7 @@ class Topology:
         while waiting:
             free = [name for name, feeds in waiting.items() if not feeds]
             if not free:
-                raise BadInput(f"topology: a cycle through {' -> '.join(_cycle(waiting))}; operators must form a DAG")
+                raise BadInput(f"{where}: a cycle through {' -> '.join(_cycle(waiting))}; operators must form a DAG")
             levels.append(tuple(by_name[name] for name in free))
             waiting = {name: feeds.difference(free) for name, feeds in waiting.items() if name not in free}
         return tuple(levels)
@@ -78,7 +78,7 @@ class Topology:
             for end in (edge.upstream, edge.downstream):
                 if end not in names:
                     raise BadInput(f"{where}: edge to unknown operator {end!r}{suggestion(end, names)}")
-        self.levels()
+        self.levels(where)
 
 
 def _cycle(waiting: Mapping[str, set[str]]) -> list[str]:

@@ -1,0 +1,195 @@
+"""One value for every setting, and where it came from: flag, then Spark, then environment, then file, then default."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import TypeAdapter, ValidationError
+
+from elastream.config.guards import build_guards, guard_setting, guards
+from elastream.config.redaction import HIDDEN, Redaction
+from elastream.config.settings import Settings, leaves, section
+from elastream.config.sources import Entry, from_environment, from_flags, from_spark, from_yaml
+from elastream.core.errors import BadInput, suggestion
+from elastream.registry import UNIT_SUFFIXES
+
+_BOOL = TypeAdapter(bool)
+_Found = dict[tuple[str, ...], Entry]
+
+
+class Resolved(NamedTuple):
+    """A value and where it came from."""
+
+    value: object
+    origin: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolution:
+    """The settings of a run, and the origin of each."""
+
+    settings: Settings
+    origins: Mapping[str, Resolved]
+    """Path -> value and origin, the defaults among them."""
+
+    def printable(self, redaction: Redaction | None = None) -> Iterator[tuple[str, str, str]]:
+        """Path, value and origin as `elastream config` prints them: without secrets."""
+        hides = redaction or Redaction()
+        for path, (value, origin) in self.origins.items():
+            text = "none" if value is None else str(value)
+            secret = isinstance(value, str) and hides.concerns(path.rpartition(".")[2])
+            yield path, HIDDEN if secret else hides.text(text), origin
+
+
+def resolve(
+    flags: Mapping[str, Any], spark_conf: Mapping[str, str], environ: Mapping[str, str], yaml_path: Path | None
+) -> Resolution:
+    """Read all sources, or say in one line what is wrong and where."""
+    # From the weakest to the strongest: what comes later wins.
+    layers = [
+        _placed(from_yaml(yaml_path) if yaml_path is not None else ()),
+        _placed(from_environment(environ)),
+        _placed(from_spark(spark_conf)),
+        _placed(from_flags(flags)),
+    ]
+    found = _merged(layers)
+    settings = _validated(found)
+    return Resolution(settings=settings, origins=_origins(settings, found))
+
+
+def _placed(entries: Iterable[Entry]) -> _Found:
+    """One source's entries by their full paths."""
+    placed: _Found = {}
+    for entry in entries:
+        known = _known(entry)
+        if known is not None:
+            if known.path in placed:
+                raise BadInput(f"{known.where} is given twice")
+            placed[known.path] = known
+    return placed
+
+
+def _known(entry: Entry) -> Entry | None:
+    """The entry with its path spelt in full and its value read; None if it says nothing."""
+    name = _named(entry, 0, Settings.model_fields)
+    if entry.value in (None, {}) and len(entry.path) == 1 and (section(name) or name in ("guards", "policy_settings")):
+        return None  # `guards:` with nothing below it
+    if name == "guards":
+        return _known_guard(entry)
+    if name == "policy_settings" and len(entry.path) > 1:
+        return entry._replace(path=(name, *(part.replace("-", "_") for part in entry.path[1:])))
+    model = section(name)
+    depth = 1 if model is None else 2
+    if name == "policy_settings" or len(entry.path) < depth:
+        below = model.model_fields if model else ("<setting>",)
+        raise BadInput(f"{entry.where}: found {entry.value!r}; write {' or '.join(f'{name}.{key}' for key in below)}")
+    if len(entry.path) > depth:
+        raise BadInput(f"{entry.where}: {'.'.join(entry.path[:depth])} is a value and has no settings of its own")
+    return entry._replace(path=(name, _named(entry, 1, model.model_fields)) if model else (name,))
+
+
+def _known_guard(entry: Entry) -> Entry:
+    """`guards.x.y` is a setting, `guards.x` switches a guard on or off."""
+    if len(entry.path) == 1:
+        raise BadInput(f"{entry.where}: found {entry.value!r}; write guards.<guard>.<setting>")
+    guard = _named(entry, 1, guards.names())
+    if len(entry.path) == 2:
+        return entry._replace(path=("guards", guard), value=_switch(entry))
+    try:
+        key, value = guard_setting(guard, ".".join(entry.path[2:]), entry.value)
+    except BadInput as wrong:
+        raise BadInput(f"{entry.origin}: {wrong}") from None
+    return entry._replace(path=("guards", guard, key), value=value)
+
+
+def _switch(entry: Entry) -> bool:
+    if entry.value in (None, {}):
+        return True
+    try:
+        return _BOOL.validate_python(entry.value)
+    except ValidationError:
+        raise BadInput(f"{entry.where}: found {entry.value!r}; write true, false, or settings below it") from None
+
+
+def _named(entry: Entry, depth: int, names: Iterable[str]) -> str:
+    """The name meant at one place of a path; its unit may be left out, as in the settings of policies."""
+    known, plain = list(names), entry.path[depth].replace("-", "_")
+    for name in (plain, *(plain + suffix for suffix in UNIT_SUFFIXES)):
+        if name in known:
+            return name
+    raise BadInput(f"{entry.origin}: no setting {'.'.join(entry.path)!r}: {plain!r}{suggestion(plain, known)}")
+
+
+def _merged(layers: list[_Found]) -> _Found:
+    merged: _Found = {}
+    for layer in layers:
+        merged |= layer
+    policy = merged[("policy",)].value if ("policy",) in merged else None
+    for layer in layers:
+        # A file that sets up one policy must not get in the way of choosing another by a flag.
+        if ("policy",) in layer and layer[("policy",)].value != policy:
+            for path, entry in layer.items():
+                if path[0] == "policy_settings" and merged.get(path) == entry:
+                    del merged[path]
+    return {path: entry for path, entry in merged.items() if path[0] != "guards" or _is_on(path[1], merged)}
+
+
+def _is_on(guard: str, found: _Found) -> bool:
+    """A guard is on if it is mentioned, unless it was switched off by one that no setting of it outranks."""
+    switch = found.get(("guards", guard))
+    if switch is None or switch.value:
+        return True
+    return any(e.rank > switch.rank for path, e in found.items() if path[:2] == ("guards", guard) and len(path) == 3)
+
+
+def _validated(found: _Found) -> Settings:
+    tree: dict[str, Any] = {}
+    for path, entry in found.items():
+        node = tree
+        if path[0] == "guards" and len(path) == 2:
+            node.setdefault("guards", {}).setdefault(path[1], {})
+            continue
+        for part in path[:-1]:
+            node = node.setdefault(part, {})
+        node[path[-1]] = entry.value
+    for guard, settings in tree.get("guards", {}).items():
+        _check_guard(guard, settings, found)
+    try:
+        return Settings.model_validate(tree)
+    except ValidationError as wrong:
+        raise _located(wrong, found) from None
+
+
+def _check_guard(guard: str, settings: Mapping[str, object], found: _Found) -> None:
+    """What shows only when all settings are together, such as one that is missing."""
+    try:
+        build_guards({guard: settings})
+    except BadInput as wrong:
+        raise BadInput(f"{_origins_below(('guards', guard), found)}: {wrong}") from None
+
+
+def _located(wrong: ValidationError, found: _Found) -> BadInput:
+    """The first error in one line that begins with where the value was written."""
+    first = wrong.errors(include_url=False)[0]
+    path = tuple(str(part) for part in first["loc"])
+    message = first["msg"].removeprefix("Value error, ").replace("Input should be", "it must be")
+    message = message[0].lower() + message[1:]
+    if path in found:
+        return BadInput(f"{found[path].where}: found {found[path].value!r}; {message}")
+    return BadInput(f"{_origins_below(path, found)}: {'.'.join(path)}: {message}")
+
+
+def _origins_below(path: tuple[str, ...], found: _Found) -> str:
+    return ", ".join(dict.fromkeys(entry.origin for p, entry in found.items() if p[: len(path)] == path)) or "default"
+
+
+def _origins(settings: Settings, found: _Found) -> dict[str, Resolved]:
+    by_key = {entry.key: entry for entry in found.values()}
+    values = dict(leaves(settings))
+    for guard, given in settings.guards.items():
+        if f"guards.{guard}" in by_key:
+            values[f"guards.{guard}"] = True
+        values |= {f"guards.{guard}.{s.name}": given.get(s.name, s.default) for s in guards.settings(guard)}
+    values |= {key: entry.value for key, entry in by_key.items() if entry.path[0] == "policy_settings"}
+    return {key: Resolved(value, by_key[key].origin if key in by_key else "default") for key, value in values.items()}

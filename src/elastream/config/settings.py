@@ -1,0 +1,123 @@
+"""The settings of a run, typed."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from elastream.config.guards import build_guards
+from elastream.core.errors import BadInput
+from elastream.core.protocols import Guard
+from elastream.core.quantity import Unit, parse_quantity
+
+
+def _number(value: object, units: tuple[Unit, ...], what: str) -> object:
+    """Text as a number; anything else is left to pydantic, which would take `true` for 1."""
+    if isinstance(value, bool):
+        raise ValueError(f"it must be {what}")
+    if not isinstance(value, str):
+        return value
+    try:
+        quantity = parse_quantity(value)
+    except BadInput:
+        raise ValueError(f"it must be {what}") from None
+    if quantity.unit not in units:
+        raise ValueError(f"it must be {what}")
+    return quantity.value
+
+
+def _none_or(value: object) -> object:
+    """In properties and the environment there is only text."""
+    return None if isinstance(value, str) and value.strip().lower() in ("none", "null", "") else value
+
+
+Seconds = Annotated[float, BeforeValidator(lambda v: _number(v, ("", "s"), "a duration such as 15 or 5m")), Field(gt=0)]
+Count = Annotated[int, BeforeValidator(lambda v: _number(v, ("",), "a whole number"))]
+Nothing = BeforeValidator(_none_or)
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class Executors(_Section):
+    """How many executors there may be."""
+
+    min: Annotated[Count, Field(ge=1)] = Field(default=1, description="never fewer")
+    max: Annotated[Count, Field(ge=1)] = Field(default=10, description="never more")
+    initial: Annotated[Annotated[Count, Field(ge=1)] | None, Nothing] = Field(
+        default=None, description="at the start; none: what the application starts with"
+    )
+
+    @model_validator(mode="after")
+    def _in_order(self) -> "Executors":
+        if self.min > self.max:
+            raise ValueError(f"min {self.min} is larger than max {self.max}")
+        if self.initial is not None and not self.min <= self.initial <= self.max:
+            raise ValueError(f"initial {self.initial} is not between min {self.min} and max {self.max}")
+        return self
+
+
+class Slo(_Section):
+    """What the owner of the queries promises."""
+
+    p95_s: Annotated[Seconds | None, Nothing] = Field(
+        default=None, description="95 of 100 records are committed within this time of their arrival; none: no promise"
+    )
+
+
+class JournalSettings(_Section):
+    """Where every tick is recorded."""
+
+    folder: Annotated[Path | None, Nothing] = Field(
+        default=None, description="folder of the journal; none: nothing is recorded"
+    )
+    # A restarted controller plans the newest file again, so that a file should not hold more than some hours.
+    max_bytes: Annotated[Count, Field(ge=4096)] = Field(default=8 * 2**20, description="a file is ended at this size")
+    keep: Annotated[Count, Field(ge=1)] = Field(default=20, description="files to keep; the oldest go first")
+
+
+class Settings(_Section):
+    """Everything a run can be told. The names are the paths in YAML, `spark.elastream.*` and `ELASTREAM_*`."""
+
+    policy: str = Field(= "lag-proportional", min_length=1, description="what decides, by name")
+    policy_settings: dict[str, Any] = Field(default_factory=dict, description="the policy's own settings")
+    executors: Executors = Executors()
+    slo: Slo = Slo()
+    tick_s: Seconds = Field(default=5.0, description="time between two looks")
+    max_age_s: Annotated[Seconds | None, Nothing] = Field(
+        default=None, description="a measurement older than this is unknown; none: three ticks"
+    )
+    guards: dict[str, dict[str, Any]] = Field(default_factory=dict, description="guards and their settings")
+    journal: JournalSettings = JournalSettings()
+
+    @model_validator(mode="after")
+    def _guards_exist(self) -> "Settings":
+        try:
+            build_guards(self.guards)
+        except BadInput as wrong:
+            raise ValueError(str(wrong)) from None
+        return self
+
+    def build_guards(self) -> dict[str, Guard[Any]]:
+        """The guards of this run."""
+        return build_guards(self.guards)
+
+
+def section(name: str) -> type[BaseModel] | None:
+    """The model behind a name such as `executors`, or None if it is a plain value."""
+    annotation = Settings.model_fields[name].annotation
+    return annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None
+
+
+def leaves(settings: Settings) -> Mapping[str, object]:
+    """Path -> value of everything but the guards' and the policy's own settings."""
+    found: dict[str, object] = {}
+    for name in Settings.model_fields:
+        value = getattr(settings, name)
+        if isinstance(value, BaseModel):
+            found |= {f"{name}.{key}": getattr(value, key) for key in type(value).model_fields}
+        elif name not in ("guards", "policy_settings"):
+            found[name] = value
+    return found

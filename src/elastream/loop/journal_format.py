@@ -1,0 +1,209 @@
+"""How a run is written down: JSON lines. A header, what the planner remembered, then one line per tick.
+
+    {"schema":1,"application":...}     how the run was set up
+    {"snapshot":{...}}                 what was remembered before the first tick below; absent if nothing was
+    {"number":1,"observation":...}     one tick, with everything needed to plan it again
+
+Values equal to their defaults are left out; a reading is `[value, at_s]`.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from elastream.config import Redaction, settings_of
+from elastream.core.decision import Json
+from elastream.core.errors import JournalError
+from elastream.core.observation import Observation
+from elastream.core.protocols import Platform
+from elastream.core.signals import Signal
+from elastream.core.tick import Tick
+from elastream.core.topology import Topology
+from elastream.loop.planner import Planner
+
+SCHEMA = 1
+
+Line = dict[str, Any]
+"""One line, parsed."""
+
+UPGRADES: dict[int, Callable[[Line], Line]] = {}
+"""Schema -> what makes a line of it (header, snapshot or tick) one of the next schema."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """What one worker of a pool is like."""
+
+    slots: int
+    memory_bytes: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Header:
+    """How a run was set up."""
+
+    schema: int = SCHEMA
+    policy: str
+    policy_class: str
+    policy_settings: Mapping[str, Json] = field(default_factory=dict)
+    guards: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
+    tick_s: float
+    max_age_s: float
+    platform: str
+    provides: tuple[Signal, ...]
+    started_utc: str
+    """Files of one run have the same application and the same start."""
+    elastream: str
+    spark: str | None = None
+    application: str | None = None
+    fingerprint: str | None = None
+    """Of the queries, when the file was begun; None before the first look."""
+    shape: Mapping[str, Shape] | None = None
+
+    @property
+    def run(self) -> tuple[str | None, str]:
+        """What tells one run from another."""
+        return self.application, self.started_utc
+
+
+_HEADER = TypeAdapter(Header)
+_TICK = TypeAdapter(Tick)
+_TOPOLOGY = TypeAdapter(Topology)
+
+
+def describe(
+    planner: Planner,
+    platform: Platform,
+    *,
+    policy: str,
+    tick_s: float,
+    max_age_s: float,
+    utc_s: float,
+    spark: str | None = None,
+) -> Header:
+    """The header of a run that begins now. What only a look can tell is added with the first one."""
+    return Header(
+        policy=policy,
+        policy_class=_class_name(planner),
+        policy_settings=settings_of(planner.policy),
+        guards={name: settings_of(guard) for name, guard in planner.guards.items()},
+        tick_s=tick_s,
+        max_age_s=max_age_s,
+        platform=platform.name,
+        provides=tuple(sorted(platform.provides)),
+        started_utc=datetime.fromtimestamp(utc_s, UTC).isoformat(timespec="milliseconds"),
+        elastream=elastream_version(),
+        spark=spark,
+    )
+
+
+def differs(header: Header, planner: Planner) -> str | None:
+    """Why what was remembered in a recorded run is of no use to a planner; None if it is."""
+    # A setting that was hidden can no longer be compared.
+    hidden = Redaction().data
+    if header.policy_class != _class_name(planner):
+        return f"the policy is another than {header.policy}"
+    if hidden(header.policy_settings) != hidden(settings_of(planner.policy)):
+        return f"policy {header.policy} had other settings"
+    if header.guards != {name: settings_of(guard) for name, guard in planner.guards.items()}:
+        return "the guards are others"
+    return None
+
+
+def elastream_version() -> str:
+    """The version installed; shipped to a cluster as a zip there is none."""
+    try:
+        return version("elastream")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def fingerprint(now: Observation) -> str:
+    """Of the queries and what they are made of: another one makes what was learned worthless."""
+    queries = sorted(
+        json.dumps([query.name, _TOPOLOGY.dump_python(query.topology, mode="json")], sort_keys=True)
+        for query in now.queries
+    )
+    return hashlib.sha256("\n".join(queries).encode()).hexdigest()[:16]
+
+
+def shape(now: Observation) -> dict[str, Shape]:
+    """Of the workers: larger ones do more, so that what was learned of others does not hold."""
+    return {pool.name: Shape(slots=pool.slots_per_worker, memory_bytes=pool.worker_memory_bytes) for pool in now.pools}
+
+
+def header_line(header: Header, redaction: Redaction) -> str:
+    """The first line of a file."""
+    # The schema stands there whatever its default is: it says how to read the rest.
+    line = {"schema": header.schema, **_HEADER.dump_python(header, mode="json", exclude_defaults=True)}
+    return _dumped(redaction.data(line))
+
+
+def snapshot_line(snapshot: Mapping[str, Any], redaction: Redaction) -> str:
+    """What the planner remembers."""
+    text = _dumped({"snapshot": snapshot})
+    if not redaction.concerns(text):
+        return text
+    # Decisions are told to people. Memories are keyed by names of operators, and hiding their values would break them.
+    safe = {
+        part: redaction.data(value) if part in ("last", "proposal") else redaction.texts(value)
+        for part, value in json.loads(text)["snapshot"].items()
+    }
+    return _dumped({"snapshot": safe})
+
+
+def tick_line(tick: Tick, redaction: Redaction) -> str:
+    """One tick."""
+    # Evidence is whatever a policy says; a tuple in it becomes a list without a word.
+    line = _TICK.dump_python(tick, mode="json", exclude_defaults=True, warnings=False)
+    text = _dumped(line)
+    return _dumped(redaction.data(line)) if redaction.concerns(text) else text
+
+
+def parse_header(line: Line, where: str) -> Header:
+    """The header in a line of the present schema."""
+    try:
+        return _HEADER.validate_python(line)
+    except ValidationError as wrong:
+        raise JournalError(f"{where}: a header that cannot be read: {_first(wrong)}") from None
+
+
+def parse_tick(line: Line, where: str) -> Tick:
+    """The tick in a line of the present schema."""
+    try:
+        return _TICK.validate_python(line)
+    except ValidationError as wrong:
+        raise JournalError(f"{where}: a tick that cannot be read: {_first(wrong)}") from None
+
+
+def upgraded(line: Line, schema: int, where: str) -> Line:
+    """A line of an older schema as one of the present schema."""
+    if schema > SCHEMA:
+        raise JournalError(
+            f"{where}: written with journal schema {schema}, this Elastream ({elastream_version()}) reads up to "
+            f"{SCHEMA}; read it with the version that wrote it or a newer one"
+        )
+    for step in range(schema, SCHEMA):
+        if step not in UPGRADES:
+            raise JournalError(f"{where}: journal schema {schema} is too old to be read; the present one is {SCHEMA}")
+        line = UPGRADES[step](line)
+    return line
+
+
+def _class_name(planner: Planner) -> str:
+    return f"{type(planner.policy).__module__}.{type(planner.policy).__qualname__}"
+
+
+def _dumped(value: object) -> str:
+    return json.dumps(value, separators=(",", ":")) + "\n"
+
+
+def _first(wrong: ValidationError) -> str:
+    first = wrong.errors(include_url=False)[0]
+    return f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"

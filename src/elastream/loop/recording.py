@@ -1,0 +1,126 @@
+"""A recorded run, read back."""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+from elastream.core.errors import JournalError
+from elastream.core.tick import Tick
+from elastream.loop.journal import journal_files
+from elastream.loop.journal_format import Header, Line, parse_header, parse_tick, upgraded
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One file: it can be replayed without the others."""
+
+    name: str
+    header: Header
+    snapshot: dict[str, Any] | None
+    """What the planner remembered before the first tick; None if it had seen nothing."""
+    ticks: Iterable[Tick]
+    """Can be gone through more than once; those of a file are read while one goes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recording:
+    """Files in the order they were written. A folder may hold several runs: the header says which is which."""
+
+    parts: tuple[Part, ...]
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def header(self) -> Header:
+        """Of the newest file."""
+        return self.parts[-1].header
+
+    @property
+    def snapshot(self) -> dict[str, Any] | None:
+        """What was remembered before the first tick of all."""
+        return self.parts[0].snapshot
+
+    @property
+    def ticks(self) -> Iterator[Tick]:
+        """All ticks, oldest first."""
+        return chain.from_iterable(part.ticks for part in self.parts)
+
+
+def read(path: Path) -> Recording:
+    """A journal: its folder, or one of its files. A torn last line is left out, with a warning."""
+    if not path.exists():
+        raise JournalError(f"{path}: there is no such journal")
+    files = journal_files(path) if path.is_dir() else [path]
+    if not files:
+        raise JournalError(f"{path}: no journal in this folder; its files are called journal-000001.jsonl and so on")
+    parts, warnings = [], []
+    for file in files:
+        lines, torn = _complete_lines(file)
+        if torn:
+            warnings.append(f"{file}: line {lines + 1} is torn and was left out: the writer was stopped within it")
+        if lines:
+            parts.append(_part(file, lines))
+    if not parts:
+        raise JournalError(f"{path}: not one complete line; nothing was recorded")
+    return Recording(parts=tuple(parts), warnings=tuple(warnings))
+
+
+@dataclass(frozen=True, slots=True)
+class _FileTicks:
+    """The ticks of a file, read anew each time; lines written since it was opened are not among them."""
+
+    path: Path
+    schema: int
+    first: int
+    lines: int
+
+    def __iter__(self) -> Iterator[Tick]:
+        for number, line in _lines(self.path, self.first, self.lines):
+            where = f"{self.path}: line {number}"
+            yield parse_tick(upgraded(line, self.schema, where), where)
+
+
+def _part(path: Path, lines: int) -> Part:
+    top = [line for _, line in _lines(path, 1, min(2, lines))]
+    where = f"{path}: line 1"
+    schema = top[0].get("schema")
+    if not isinstance(schema, int):
+        raise JournalError(f"{where}: no header; this is no journal, or its beginning is lost")
+    header = parse_header(upgraded(top[0], schema, where), where)
+    second = upgraded(top[1], schema, f"{path}: line 2") if len(top) > 1 else {}
+    snapshot = second.get("snapshot")
+    first = 2 if snapshot is None else 3
+    return Part(name=path.name, header=header, snapshot=snapshot, ticks=_FileTicks(path, schema, first, lines))
+
+
+def _complete_lines(path: Path) -> tuple[int, bool]:
+    """How many lines there are, and whether one more was begun."""
+    lines, last = 0, b""
+    try:
+        with path.open("rb") as file:
+            for raw in file:
+                lines, last = lines + 1, raw
+    except OSError as wrong:
+        raise JournalError(f"{path}: cannot be read: {wrong.strerror}") from None
+    # After a power loss the end of a file may also be a block of zeros, with or without a line end.
+    torn = lines > 0 and _parsed(last) is None
+    return lines - torn, torn
+
+
+def _lines(path: Path, first: int, last: int) -> Iterator[tuple[int, Line]]:
+    with path.open("rb") as file:
+        for number, raw in enumerate(islice(file, first - 1, last), first):
+            line = _parsed(raw)
+            if line is None:
+                raise JournalError(f"{path}: line {number} is not JSON; the file is damaged, replay the others alone")
+            yield number, line
+
+
+def _parsed(raw: bytes) -> Line | None:
+    try:
+        line = json.loads(raw)
+    except ValueError:
+        return None
+    return line if isinstance(line, dict) else None

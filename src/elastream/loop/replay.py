@@ -1,0 +1,149 @@
+"""Plan a recorded run again, and compare what is decided."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from elastream.config import build_guards
+from elastream.core.decision import Decision
+from elastream.core.errors import JournalError
+from elastream.core.observation import Observation
+from elastream.core.protocols import Guard, Policy
+from elastream.core.tick import Tick
+from elastream.loop.journal_format import Header, differs
+from elastream.loop.planner import Planner
+from elastream.loop.recording import Part, Recording
+from elastream.policies import policies
+
+GuardsGiven = Mapping[str, Mapping[str, object] | Guard[Any]]
+"""Name -> settings, or a guard already built."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """A tick on which something else is decided than was recorded."""
+
+    number: int
+    at_s: float
+    utc_s: float
+    recorded: Decision
+    planned: Decision
+
+    def sentence(self) -> str:
+        """One line for a person."""
+        return (
+            f"tick {self.number} at {self.at_s:.1f} s: recorded {_told(self.recorded)}; planned {_told(self.planned)}"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replayed:
+    """A recording planned again."""
+
+    ticks: int
+    """Ticks that were planned; those without a look cannot be."""
+    missing: int
+    """Ticks that were never recorded."""
+    differences: tuple[Difference, ...]
+    changed: bool
+    """Whether another policy or other guards than the recorded ones planned."""
+
+    @property
+    def meaningful_until(self) -> int | None:
+        """The tick up to which the comparison says something; None if it does to the end."""
+        return self.differences[0].number if self.differences else None
+
+    def sentence(self) -> str:
+        """What came out, and how far it can be trusted."""
+        told = [f"{self.ticks} ticks planned again, {len(self.differences)} decided otherwise"]
+        if self.missing:
+            told.append(f"{self.missing} ticks are missing in the recording, which may be why")
+        if self.differences:
+            first = self.differences[0].number
+            told.append(
+                f"meaningful up to tick {first}, the first difference: from there on the recorded application "
+                "followed the recorded decisions and not these"
+            )
+        return "; ".join(told)
+
+
+def replay(
+    recording: Recording,
+    *,
+    policy: str | Policy[Any] | None = None,
+    policy_settings: Mapping[str, object] | None = None,
+    guards: GuardsGiven | None = None,
+) -> Replayed:
+    """Plan every recorded look again, with the recorded policy and guards unless others are given.
+
+    Every file starts from its own snapshot, so that runs and gaps between files do no harm. What another policy
+    remembered is of no use to a new one: it goes on over the files of a run and starts anew with the next run.
+    """
+    planned = missing = last = 0
+    differences: list[Difference] = []
+    planner, run, changed = None, None, False
+    for part in recording.parts:
+        goes_on = part.header.run == run
+        new = _planner(part.header, policy, policy_settings, guards)
+        same = differs(part.header, new) is None
+        if planner is None or same or not goes_on:
+            planner = new
+            _start(planner, part, with_memory=same)
+        for tick in part.ticks:
+            missing += max(0, tick.number - last - 1) if goes_on else 0
+            last, goes_on = tick.number, True
+            if tick.observation is not None and tick.decision is not None:
+                planned += 1
+                differences += _compared(tick, tick.observation, tick.decision, planner)
+        run, changed = part.header.run, changed or not same
+    return Replayed(ticks=planned, missing=missing, differences=tuple(differences), changed=changed)
+
+
+def alike(one: Decision, other: Decision) -> bool:
+    """Whether two decisions do the same. Their words may differ: a sentence is no decision."""
+    return (one.allocation, one.kind, one.leave_first, one.add_on) == (
+        other.allocation,
+        other.kind,
+        other.leave_first,
+        other.add_on,
+    )
+
+
+def _planner(
+    header: Header,
+    policy: str | Policy[Any] | None,
+    policy_settings: Mapping[str, object] | None,
+    guards: GuardsGiven | None,
+) -> Planner:
+    if policy is None:
+        policy, policy_settings = header.policy, header.policy_settings
+    chosen = policies.build(policy, policy_settings or {}) if isinstance(policy, str) else policy
+    return Planner(chosen, _built(header.guards if guards is None else guards), frozenset(header.provides))
+
+
+def _built(guards: GuardsGiven) -> dict[str, Guard[Any]]:
+    settings = {name: given for name, given in guards.items() if isinstance(given, Mapping)}
+    ready = {name: given for name, given in guards.items() if not isinstance(given, Mapping)}
+    return {**build_guards(settings), **ready}
+
+
+def _start(planner: Planner, part: Part, *, with_memory: bool) -> None:
+    if part.snapshot is None:
+        return
+    # What was seen does not depend on who decided; what was remembered does.
+    snapshot = part.snapshot if with_memory else {**planner.snapshot(), "known": part.snapshot["known"]}
+    try:
+        planner.restore(snapshot)
+    except Exception as wrong:
+        raise JournalError(f"{part.name}: the snapshot cannot be used: {type(wrong).__name__}: {wrong}") from wrong
+
+
+def _compared(tick: Tick, now: Observation, recorded: Decision, planner: Planner) -> Iterator[Difference]:
+    planned = planner.plan(now).decision
+    if not alike(recorded, planned):
+        yield Difference(number=tick.number, at_s=tick.at_s, utc_s=tick.utc_s, recorded=recorded, planned=planned)
+
+
+def _told(decision: Decision) -> str:
+    sizes = ", ".join(f"{pool} {workers}" for pool, workers in decision.allocation.items())
+    return f"{decision.kind} {sizes} ({decision.sentence()})"

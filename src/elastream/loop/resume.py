@@ -1,0 +1,82 @@
+"""A restarted controller goes on with what the one before it had learned."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from elastream.core.decision import Decision
+from elastream.core.errors import JournalError
+from elastream.core.observation import Observation
+from elastream.loop.journal_format import Header, Shape, differs, elastream_version, fingerprint, shape
+from elastream.loop.planner import Planner
+from elastream.loop.recording import Part, read
+from elastream.loop.replay import alike
+
+# A clock that is set right by the network jumps by less; a machine that started again or slept is off by more.
+_CLOCKS_APART_S = 60.0
+
+
+class _StartAnew(Exception):
+    """Why the past is of no use."""
+
+
+def resume(planner: Planner, path: Path, now: Observation) -> str:
+    """Make a new planner remember what the journal at `path` tells, if that still holds; say what was done.
+
+    Call it with the first look, before that is planned and before a new file of the journal is begun.
+    """
+    try:
+        part, looks = _newest(path)
+        last = looks[-1][0]
+        _check_same(part.header, last, planner, now)
+        past = _planned_again(part, looks, planner)
+    except (JournalError, _StartAnew) as reason:
+        return f"starts anew: {reason}"
+    planner.restore(past.snapshot())
+    gap_s = now.at_s - last.at_s
+    return f"goes on from {part.name}: {len(looks)} recorded looks planned again, the last of {gap_s:.0f} s ago"
+
+
+def _newest(path: Path) -> tuple[Part, list[tuple[Observation, Decision]]]:
+    """The newest file with a look in it, its looks and what was decided on them."""
+    for part in reversed(read(path).parts):
+        looks = [(t.observation, t.decision) for t in part.ticks if t.observation and t.decision]
+        if looks:
+            return part, looks
+    raise _StartAnew(f"no look was recorded in {path}")
+
+
+def _check_same(header: Header, last: Observation, planner: Planner, now: Observation) -> None:
+    if header.elastream != elastream_version():
+        raise _StartAnew(f"the journal is by Elastream {header.elastream}, this is {elastream_version()}")
+    other = differs(header, planner)
+    if other is not None:
+        raise _StartAnew(other)
+    if fingerprint(last) != fingerprint(now):
+        raise _StartAnew("the queries are others, or made of other operators")
+    if shape(last) != shape(now):
+        raise _StartAnew(f"the workers are others: {_told(shape(now))}, before: {_told(shape(last))}")
+    elapsed_s = now.at_s - last.at_s
+    if elapsed_s < 0 or abs(now.utc_s - last.utc_s - elapsed_s) > _CLOCKS_APART_S:
+        raise _StartAnew("the clock started again since; times of then and now cannot be compared")
+
+
+def _planned_again(part: Part, looks: list[tuple[Observation, Decision]], planner: Planner) -> Planner:
+    """A planner that has lived through the file. The one given is left alone until that has worked."""
+    past = Planner(planner.policy, planner.guards, planner.known.provides)
+    try:
+        if part.snapshot is not None:
+            past.restore(part.snapshot)
+    except Exception as wrong:
+        raise _StartAnew(f"the snapshot in {part.name} cannot be used: {type(wrong).__name__}: {wrong}") from wrong
+    for now, recorded in looks:
+        # A planner that decides otherwise believes in changes that were never made.
+        if not alike(past.plan(now).decision, recorded):
+            raise _StartAnew(f"the look of {now.at_s:.1f} s is decided otherwise today than it was then")
+    return past
+
+
+def _told(shapes: Mapping[str, Shape]) -> str:
+    return ", ".join(
+        f"{pool} {one.slots} slots" + ("" if one.memory_bytes is None else f" and {one.memory_bytes / 2**20:.0f} MiB")
+        for pool, one in shapes.items()
+    )

@@ -1,0 +1,161 @@
+"""What a recorded run did, and why, for a person: a line per change of target or of reason, not one per tick."""
+
+import re
+from collections import deque
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
+
+from elastream.core.decision import Adjustment
+from elastream.core.observation import Observation
+from elastream.core.tick import Tick
+from elastream.loop.journal_format import Header
+from elastream.loop.recording import Recording
+from elastream.loop.why_line import Held, Line, What
+
+_NUMBER = re.compile(r"[+-]?\d[\d,._]*")
+
+
+def sentences(recording: Recording) -> Iterator[Line]:
+    """The lines of a recording, oldest first."""
+    run = None
+    story = _Story()
+    for part in recording.parts:
+        for tick in part.ticks:
+            if part.header.run != run:
+                yield from story.ended()
+                story, run = _Story(), part.header.run
+                yield _beginning(part.header, tick)
+            yield from story.told(tick)
+    yield from story.ended()
+
+
+@dataclass(slots=True)
+class _Group:
+    """Ticks that say the same."""
+
+    key: Hashable
+    first: Tick
+    last: Tick
+    changes: dict[str, tuple[int, int]]
+    asked: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
+    ticks: int = 0
+    ready_after_s: float | None = None
+    overtaken: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether later ticks may still say when it was done."""
+        return bool(self.changes) and self.ready_after_s is None and not self.overtaken
+
+    def add(self, tick: Tick) -> None:
+        self.last = tick
+        self.ticks += 1
+        for note in _notes(tick):
+            low, high = self.asked.get((note.guard, note.pool), (note.before, note.before))
+            self.asked[note.guard, note.pool] = min(low, note.before), max(high, note.before)
+
+    def look(self, now: Observation, at_s: float) -> None:
+        """See whether the change is done."""
+        sizes = {pool.name: pool.ready for pool in now.pools if not pool.leaving}
+        if self.is_open and all(sizes.get(pool) == after for pool, (_, after) in self.changes.items()):
+            self.ready_after_s = at_s - self.first.at_s
+
+    def line(self) -> Line:
+        decision = self.first.decision
+        return Line(
+            what=_what(self.first, self.changes),
+            number=self.first.number,
+            at_s=self.first.at_s,
+            utc_s=self.first.utc_s,
+            sizes=dict(decision.allocation) if decision else {},
+            changes=self.changes,
+            reason=decision.reason if decision else "; ".join(self.first.troubles) or "no look",
+            held=tuple(
+                Held(
+                    guard=note.guard,
+                    pool=note.pool,
+                    asked=self.asked[note.guard, note.pool],
+                    after=note.after,
+                    reason=note.reason,
+                )
+                for note in _notes(self.first)
+            ),
+            troubles=self.first.troubles if decision else (),
+            ticks=self.ticks,
+            lasted_s=self.last.at_s - self.first.at_s,
+            ready_after_s=self.ready_after_s,
+            overtaken=self.overtaken,
+        )
+
+
+class _Story:
+    """Folds ticks into groups. A change waits for its end, and what comes after it waits behind it."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[_Group] = deque()
+
+    def told(self, tick: Tick) -> Iterator[Line]:
+        """Lines that are complete with this tick."""
+        if tick.observation is not None:
+            for group in self._waiting:
+                group.look(tick.observation, tick.at_s)
+        changes = tick.decision.changes(tick.observation) if tick.decision and tick.observation else {}
+        key = _key(tick, changes)
+        if not self._waiting or self._waiting[-1].key != key:
+            self._begin(_Group(key=key, first=tick, last=tick, changes=changes))
+        self._waiting[-1].add(tick)
+        # The newest may go on, so it waits too.
+        while len(self._waiting) > 1 and not self._waiting[0].is_open:
+            yield self._waiting.popleft().line()
+
+    def ended(self) -> Iterator[Line]:
+        """What was still waiting."""
+        while self._waiting:
+            yield self._waiting.popleft().line()
+
+    def _begin(self, group: _Group) -> None:
+        for earlier in self._waiting:
+            if earlier.is_open and set(earlier.changes) & set(group.changes):
+                earlier.overtaken = True
+        self._waiting.append(group)
+
+
+def _beginning(header: Header, tick: Tick) -> Line:
+    now = tick.observation
+    application = f", application {header.application}" if header.application else ""
+    return Line(
+        what="start",
+        number=tick.number,
+        at_s=tick.at_s,
+        utc_s=tick.utc_s,
+        sizes=now.wanted() if now else {},
+        changes={},
+        reason=f"policy {header.policy} on {header.platform}{application}, a look every {header.tick_s:g} s",
+    )
+
+
+def _what(tick: Tick, changes: dict[str, tuple[int, int]]) -> What:
+    if tick.observation is None or tick.decision is None:
+        return "blind"
+    if changes:
+        return "change"
+    return "hold" if tick.decision.kind == "hold" else "keep"
+
+
+def _key(tick: Tick, changes: dict[str, tuple[int, int]]) -> Hashable:
+    """Equal for ticks that say the same but for their numbers."""
+    troubles = tuple(_class(trouble) for trouble in tick.troubles)
+    what = _what(tick, changes)
+    # The same change on ticks in a row is one change that has not been carried out.
+    if what == "change":
+        return what, tuple(changes.items()), troubles
+    reason = _class(tick.decision.reason) if tick.decision else ""
+    return what, reason, tuple((note.guard, note.pool) for note in _notes(tick)), troubles
+
+
+def _class(sentence: str) -> str:
+    return _NUMBER.sub("#", sentence)
+
+
+def _notes(tick: Tick) -> tuple[Adjustment, ...]:
+    return tick.decision.adjustments if tick.decision else ()

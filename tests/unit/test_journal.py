@@ -1,0 +1,277 @@
+import json
+import os
+import stat
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from elastream.config import Redaction
+from elastream.core.decision import Adjustment, Decision
+from elastream.core.errors import JournalError
+from elastream.core.observation import (
+    Delay,
+    FinishedBatch,
+    KeyedState,
+    OperatorWork,
+    Reading,
+    RunningBatch,
+    Slo,
+    Trigger,
+    Worker,
+)
+from elastream.core.tick import Tick
+from elastream.loop import journal_format
+from elastream.loop.journal import Recorder, journal_files
+from elastream.loop.planner import Planner
+from elastream.loop.recording import read
+from tests.unit.journal_samples import Rates, header, observation, planner, record, tick
+
+STEADY = [100.0] * 40
+
+
+def recorder_in(folder: Path, one: Planner | None = None, max_bytes: int = 10**6) -> Recorder:
+    one = one or planner()
+    return Recorder(folder, planner=one, header=header(one), max_bytes=max_bytes)
+
+
+def a_tick(number: int = 1, reason: str = "as it is") -> Tick:
+    now = observation(5.0 * number, 100.0 * number)
+    return tick(number, now, Decision.keep(now, reason))
+
+
+def full_tick() -> Tick:
+    """One with everything in it that an observation can have."""
+    now = observation(10.0, 1e6 / 3)
+    worker = Worker(
+        id="1", state="leaving", since_s=0.1, node="a", delays_ms={"b": 0.3}, cpu=Reading(0.5, 9.0), cpu_from="proc"
+    )
+    query = replace(
+        now.queries[0],
+        trigger=Trigger(interval_s=2),
+        read_limit=0.0,
+        operators=(OperatorWork(name="read", tasks=0, busy_s=Reading(1 / 7, 9.5), queue=Reading(0.0, 9.5)),),
+        running=RunningBatch(id=3, started_s=9.0, rows=0.0),
+        finished=FinishedBatch(id=2, started_s=7.0, ended_s=8.9, limited=False, parts_s={"addBatch": 1.7}),
+        batches=Reading(2, 9.0),
+        state=KeyedState(store="rocksdb", bytes=Reading(1e9, 8.9)),
+        delay=Delay(at_s=9, window_s=60, records=10, p50_s=1, p95_s=2, p99_s=3, max_s=4),
+        slo=Slo(p95_s=30),
+    )
+    pool = replace(now.pools[0], workers=(worker,), leaving=1, busy_slot_s=Reading(3.0, 9.0))
+    now = replace(now, pools=(pool,), queries=(query,), cluster_workers=0, other_busy_slots=Reading(0.0, 9.0))
+    decision = Decision(
+        allocation={"executors": 3},
+        reason="a reason",
+        evidence={"whole": 1, "number": 1.0, "flag": True, "nothing": None, "list": [{"deep": "text"}]},
+        adjustments=(Adjustment(guard="bounds", pool="executors", before=9, after=3, reason="so"),),
+        leave_first=("1",),
+        add_on=("b",),
+    )
+    return tick(7, now, decision, "apply failed: no answer")
+
+
+def test_a_tick_is_read_back_as_it_was_written(tmp_path: Path) -> None:
+    with recorder_in(tmp_path) as recorder:
+        recorder.write(full_tick())
+        recorder.write(tick(8, None, None, "no look"))
+
+    assert list(read(tmp_path).ticks) == [full_tick(), tick(8, None, None, "no look")]
+
+
+def test_what_is_unknown_or_a_default_takes_no_room() -> None:
+    line = json.loads(journal_format.tick_line(a_tick(), Redaction()))
+
+    assert "null" not in json.dumps(line)
+    assert line["observation"]["queries"][0]["sources"][0]["arrived"] == [100.0, 5.0]
+
+
+def test_the_header_says_how_the_run_was_set_up(tmp_path: Path) -> None:
+    record(tmp_path, STEADY)
+
+    found = read(tmp_path).header
+
+    assert (found.schema, found.application, found.spark) == (1, "app-1", "4.2.0")
+    assert (found.policy, found.policy_settings) == ("by-arrival", {"rps_per_worker": 100.0, "interval_s": 10.0})
+    assert found.guards == {"step_limit": {"up": 3, "down": None}, "bounds": {}}
+    assert (found.platform, set(found.provides)) == ("rates", set(Rates.provides))
+    assert (found.tick_s, found.max_age_s, found.started_utc) == (5, 15, "2026-01-01T12:00:00.000+00:00")
+    assert found.fingerprint == journal_format.fingerprint(observation(0))
+    assert found.shape == {"executors": journal_format.Shape(slots=2, memory_bytes=2.0**30)}
+
+
+def test_a_run_whose_first_look_fails_has_a_header_without_fingerprint(tmp_path: Path) -> None:
+    record(tmp_path, [None, 100.0])
+
+    recording = read(tmp_path)
+
+    assert recording.header.fingerprint is None
+    assert [t.observation is None for t in recording.ticks] == [True, False]
+
+
+def test_a_writer_never_appends_to_a_file_of_another(tmp_path: Path) -> None:
+    record(tmp_path, STEADY[:2])
+    record(tmp_path, STEADY[:3])
+
+    assert [path.name for path in journal_files(tmp_path)] == ["journal-000001.jsonl", "journal-000002.jsonl"]
+    assert len(list(read(tmp_path).ticks)) == 5
+
+
+def test_files_are_ended_by_size_and_each_but_the_first_begins_with_a_snapshot(tmp_path: Path) -> None:
+    ticks = record(tmp_path, STEADY, max_bytes=4096)
+
+    recording = read(tmp_path)
+
+    assert len(recording.parts) > 2
+    assert [part.snapshot is None for part in recording.parts] == [True, *[False] * (len(recording.parts) - 1)]
+    assert list(recording.ticks) == ticks
+
+
+def test_only_the_newest_files_are_kept(tmp_path: Path) -> None:
+    ticks = record(tmp_path, STEADY, max_bytes=4096, keep=2)
+
+    files = journal_files(tmp_path)
+
+    assert len(files) == 2
+    assert files[0].name > "journal-000002.jsonl"
+    assert list(read(tmp_path).ticks)[-1] == ticks[-1]
+
+
+def test_a_snapshot_larger_than_a_file_does_not_make_a_file_per_tick(tmp_path: Path) -> None:
+    record(tmp_path, STEADY, max_bytes=1, keep=100)
+
+    assert len(journal_files(tmp_path)) < len(STEADY) / 2
+
+
+def test_only_the_owner_can_read_it(tmp_path: Path) -> None:
+    record(tmp_path / "new", STEADY[:1])
+
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in [tmp_path / "new", *(tmp_path / "new").iterdir()]}
+
+    assert modes == {"new": 0o700, "journal-000001.jsonl": 0o600, "journal.lock": 0o600}
+
+
+def test_a_second_writer_is_told_who_writes(tmp_path: Path) -> None:
+    with (
+        recorder_in(tmp_path),
+        pytest.raises(JournalError, match=f"process {os.getpid()} writes here; stop it or choose another folder"),
+    ):
+        recorder_in(tmp_path).open()
+
+
+def test_a_closed_journal_can_be_taken_by_the_next(tmp_path: Path) -> None:
+    recorder_in(tmp_path).open().close()
+    with recorder_in(tmp_path) as recorder:
+        recorder.write(a_tick())
+
+
+def test_a_journal_that_is_not_open_takes_nothing(tmp_path: Path) -> None:
+    with pytest.raises(JournalError, match="not open"):
+        recorder_in(tmp_path).write(a_tick())
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    with pytest.raises(JournalError, match="file/journal: cannot be made: Not a directory"):
+        recorder_in(tmp_path / "file" / "journal").open()
+
+
+def test_after_a_failing_disk_a_new_file_is_begun_that_can_be_replayed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = planner()
+    with recorder_in(tmp_path, one) as recorder:
+        recorder.write(a_tick(1))
+        one.plan(observation(10.0))
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "write", a_full_disk(os.write))
+            with pytest.raises(JournalError, match=r"tick 2 is not recorded: .*No space left"):
+                recorder.write(a_tick(2))
+            with pytest.raises(JournalError, match="tick 3 is not recorded"):
+                recorder.write(a_tick(3))
+        recorder.write(a_tick(4))
+
+    recording = read(tmp_path)
+
+    assert [t.number for t in recording.ticks] == [1, 4]
+    assert [part.snapshot is not None for part in recording.parts] == [False, True]
+    assert "torn" in recording.warnings[0]
+
+
+def a_full_disk(write: object) -> object:
+    room = iter([5])
+
+    def half(file: int, data: memoryview) -> int:
+        for size in room:
+            os.pwrite(file, data[:size], os.fstat(file).st_size)
+            return size
+        raise OSError(28, "No space left on device")
+
+    return half
+
+
+def test_a_tick_that_cannot_be_written_down_costs_only_itself(tmp_path: Path) -> None:
+    now = observation(10.0)
+    strange = tick(2, now, replace(Decision.keep(now, "so"), evidence={"what": object()}))  # type: ignore[dict-item]
+    with recorder_in(tmp_path) as recorder:
+        recorder.write(a_tick(1))
+        with pytest.raises(JournalError, match="tick 2"):
+            recorder.write(strange)
+        recorder.write(a_tick(3))
+
+    assert [t.number for t in read(tmp_path).ticks] == [1, 3]
+
+
+def test_without_a_snapshot_of_what_came_before_a_tick_is_not_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = planner()
+    with recorder_in(tmp_path, one, max_bytes=1) as recorder:
+        one.plan(observation(5.0))
+        with monkeypatch.context() as patch:
+            patch.setattr(one, "snapshot", lambda: {"memory": object()})
+            recorder.write(a_tick(1))
+        with pytest.raises(JournalError, match="goes on with the next tick"):
+            recorder.write(a_tick(2))
+        recorder.write(a_tick(3))
+
+    assert [t.number for t in read(tmp_path).ticks] == [1, 3]
+
+
+def test_secrets_are_not_written(tmp_path: Path) -> None:
+    now = observation(5.0)
+    decision = Decision.keep(now, "no answer: password=hunter2", {"api_token": "hunter2", "tokens_per_s": 3.5})
+    one = planner()
+    secret = replace(header(one), policy_settings={"kafka.secret": "hunter2"})
+    with Recorder(tmp_path, planner=one, header=secret) as recorder:
+        recorder.write(tick(1, now, decision, "accesskey: hunter2 was refused"))
+
+    text = journal_files(tmp_path)[0].read_text()
+    (found,) = read(tmp_path).ticks
+
+    assert "hunter2" not in text
+    assert found.decision is not None
+    assert found.decision.reason == "no answer: password=*********(redacted)"
+    assert found.decision.evidence == {"api_token": "*********(redacted)", "tokens_per_s": 3.5}
+    assert found.observation == now
+
+
+def test_a_snapshot_keeps_what_is_remembered_under_the_name_of_an_operator() -> None:
+    redaction = Redaction()
+    snapshot = {"memory": {"tokenize": "up"}, "last": {"evidence": {"token": "hunter2"}, "reason": "secret=hunter2"}}
+
+    line = json.loads(journal_format.snapshot_line(snapshot, redaction))["snapshot"]
+
+    assert line["memory"] == {"tokenize": "up"}
+    assert "hunter2" not in json.dumps(line)
+
+
+def test_a_fingerprint_is_of_names_and_topologies_in_any_order() -> None:
+    now = observation(1.0, 5.0)
+    other = replace(now.queries[0], id="q2", name="views")
+    both = replace(now, queries=(now.queries[0], other))
+
+    assert journal_format.fingerprint(now) == journal_format.fingerprint(observation(99.0, 7.0))
+    assert journal_format.fingerprint(both) == journal_format.fingerprint(replace(now, queries=(other, now.queries[0])))
+    assert journal_format.fingerprint(now) != journal_format.fingerprint(both)

@@ -1,0 +1,138 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from elastream.core.errors import JournalError
+from elastream.loop import journal_format
+from elastream.loop.journal import journal_files
+from elastream.loop.recording import read
+from tests.unit.journal_samples import record
+
+RATES = [100.0] * 4
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    record(tmp_path, RATES)
+    return journal_files(tmp_path)[0]
+
+
+def rewrite(file: Path, **changes: Any) -> None:
+    """Change the header."""
+    first, *rest = file.read_text().splitlines()
+    file.write_text("\n".join([json.dumps({**json.loads(first), **changes}), *rest]) + "\n")
+
+
+def test_one_file_can_be_read_without_its_folder(file: Path) -> None:
+    assert len(list(read(file).ticks)) == len(RATES)
+
+
+def test_ticks_can_be_gone_through_twice(file: Path) -> None:
+    recording = read(file)
+
+    assert list(recording.ticks) == list(recording.ticks)
+
+
+@pytest.mark.parametrize("tear", [-1, -20, -300])
+def test_a_torn_last_line_is_left_out_with_a_warning(file: Path, tear: int) -> None:
+    file.write_bytes(file.read_bytes().rstrip(b"\n")[:tear])
+
+    recording = read(file)
+
+    assert len(list(recording.ticks)) == len(RATES) - 1
+    assert recording.warnings == (f"{file}: line 5 is torn and was left out: the writer was stopped within it",)
+
+
+def test_a_block_of_zeros_at_the_end_counts_as_torn(file: Path) -> None:
+    file.write_bytes(file.read_bytes() + b"\0" * 512)
+
+    assert len(list(read(file).ticks)) == len(RATES)
+
+
+def test_a_last_line_that_lacks_only_its_end_is_used(file: Path) -> None:
+    file.write_bytes(file.read_bytes().rstrip(b"\n"))
+
+    assert len(list(read(file).ticks)) == len(RATES)
+    assert read(file).warnings == ()
+
+
+def test_garbage_in_the_middle_is_an_error_with_file_and_line(file: Path) -> None:
+    lines = file.read_text().splitlines(keepends=True)
+    lines[2] = "garbage\n"
+    file.write_text("".join(lines))
+
+    with pytest.raises(JournalError, match=r"journal-000001.jsonl: line 3 is not JSON"):
+        list(read(file).ticks)
+
+
+def test_a_tick_that_makes_no_sense_is_an_error_with_file_and_line(file: Path) -> None:
+    lines = file.read_text().splitlines(keepends=True)
+    lines[3] = lines[3].replace('"number":3', '"number":"three"')
+    file.write_text("".join(lines))
+
+    with pytest.raises(JournalError, match=r"line 4: a tick that cannot be read: number: "):
+        list(read(file).ticks)
+
+
+def test_a_file_of_which_only_a_torn_header_exists_is_left_out(file: Path) -> None:
+    (file.parent / "journal-000002.jsonl").write_text('{"schema":1,"poli')
+
+    recording = read(file.parent)
+
+    assert len(recording.parts) == 1
+    assert "journal-000002.jsonl: line 1 is torn" in recording.warnings[0]
+
+
+def test_a_file_with_nothing_in_it_is_an_error_when_it_is_all_there_is(tmp_path: Path) -> None:
+    (tmp_path / "journal-000001.jsonl").touch()
+
+    with pytest.raises(JournalError, match="nothing was recorded"):
+        read(tmp_path)
+
+
+def test_a_file_without_header_is_one_line(file: Path) -> None:
+    file.write_text("".join(file.read_text().splitlines(keepends=True)[1:]))
+
+    with pytest.raises(JournalError, match="line 1: no header; this is no journal, or its beginning is lost"):
+        read(file)
+
+
+def test_a_header_that_lacks_something_is_one_line(file: Path) -> None:
+    rewrite(file, policy=None)
+
+    with pytest.raises(JournalError, match="a header that cannot be read: policy: "):
+        read(file)
+
+
+def test_a_newer_schema_is_refused_with_what_to_do(file: Path) -> None:
+    rewrite(file, schema=2)
+
+    with pytest.raises(JournalError, match=r"schema 2, .* reads up to 1; read it with the version that wrote it"):
+        read(file)
+
+
+def test_an_older_schema_is_upgraded_line_by_line(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = list(read(file).ticks)
+    file.write_text(file.read_text().replace('"number"', '"nr"'))
+    monkeypatch.setattr(journal_format, "SCHEMA", 2)
+    monkeypatch.setitem(
+        journal_format.UPGRADES, 1, lambda line: {"number" if key == "nr" else key: v for key, v in line.items()}
+    )
+
+    assert list(read(file).ticks) == expected
+
+
+def test_a_schema_without_upgrade_is_refused(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal_format, "SCHEMA", 2)
+
+    with pytest.raises(JournalError, match="journal schema 1 is too old to be read; the present one is 2"):
+        read(file)
+
+
+def test_a_folder_without_journal_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(JournalError, match="no journal in this folder"):
+        read(tmp_path)
+    with pytest.raises(JournalError, match="there is no such journal"):
+        read(tmp_path / "nowhere")
