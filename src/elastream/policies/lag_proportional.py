@@ -34,7 +34,7 @@ class LagProportional:
     window_s: float = setting(60.0, doc="the arrival rate is taken over this time")
     asap_batch_s: float = setting(5.0, doc="how long batches may be where the trigger is as fast as possible")
     interval_s: float = setting(30.0, doc="how often to decide")
-    needs: ClassVar[tuple[Need, ...]] = (Need(Signal.ARRIVED), Need(Signal.COMMITTED), Need(Signal.BATCHES))
+    needs: ClassVar[tuple[Need, ...]] = (Need(Signal.ARRIVED), Need(Signal.COMMITTED), Need(Signal.BUSY_TIME))
 
     def start(self) -> Memory:
         """No batch was seen."""

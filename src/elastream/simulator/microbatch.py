@@ -93,9 +93,7 @@ class MicroBatchEngine:
         batch.stages_left = len(stages)
         for model in stages:
             records = sum(batch.reaching[name] for name in model.after)
-            self._running.append(
-                StageRun(query, model, query.totals[model.name], records, self.now_s, query.jitter())
-            )
+            self._running.append(StageRun(query, model, query.totals[model.name], records, self.now_s, query.jitter()))
         self._dispatch()
 
     def _end_stage(self, run: StageRun) -> None:

@@ -162,7 +162,9 @@ def _check_query(query: QueryModel, where: str) -> None:
         if unknown:
             raise BadInput(f"{where}: stage {stage.name} comes after {sorted(unknown)[0]!r}, which does not exist")
         if stage.skew > stage.partitions:
-            raise BadInput(f"{where}: stage {stage.name}: skew {stage.skew:g} of {stage.partitions} tasks is impossible")
+            raise BadInput(
+                f"{where}: stage {stage.name}: skew {stage.skew:g} of {stage.partitions} tasks is impossible"
+            )
     unread = {source.name for source in query.sources} - {name for stage in query.stages for name in stage.after}
     if unread:
         raise BadInput(f"{where}: source {sorted(unread)[0]!r} is read by no stage")

@@ -56,7 +56,9 @@ MODELS: dict[str, ApplicationModel] = {
             doc="parse, count by key and window, write; 10 s trigger; about 10,000 records/s per slot",
         ),
         ApplicationModel(
-            name="enrich", queries=(_STATELESS,), doc="one stateless stage; 10 s trigger; about 10,000 records/s per slot"
+            name="enrich",
+            queries=(_STATELESS,),
+            doc="one stateless stage; 10 s trigger; about 10,000 records/s per slot",
         ),
         ApplicationModel(
             name="stream-join",

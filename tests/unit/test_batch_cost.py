@@ -1,0 +1,34 @@
+"""Slot-seconds per record, apart from slot-seconds per batch."""
+
+import numpy as np
+import pytest
+
+from elastream.estimators.batch_cost import BatchCost, batch_cost
+
+
+def test_batches_of_different_sizes_tell_the_two_costs_apart() -> None:
+    cost = batch_cost([[rows, 2.0 + rows * 1e-4] for rows in (1_000, 20_000, 50_000)])
+    assert cost == pytest.approx(BatchCost(1e-4, 2.0))
+
+
+def test_the_fit_agrees_with_least_squares() -> None:
+    random = np.random.default_rng(3)
+    rows = random.uniform(1e3, 1e5, 50)
+    busy = 1.5 + rows * 2e-4 + random.normal(0, 0.3, 50)
+    slope, fixed = np.polyfit(rows, busy, 1)
+    cost = batch_cost([[float(r), float(b)] for r, b in zip(rows, busy, strict=True)])
+    assert cost == pytest.approx(BatchCost(float(slope), float(fixed)))
+
+
+def test_batches_that_are_alike_put_everything_on_the_rows() -> None:
+    assert batch_cost([[1_000, 3.0], [1_010, 3.1]]) == pytest.approx(BatchCost(6.1 / 2_010, 0.0))
+
+
+def test_a_slope_that_cannot_be_is_not_believed() -> None:
+    cost = batch_cost([[1_000, 5.0], [50_000, 1.0]])
+    assert cost == pytest.approx(BatchCost(6.0 / 51_000, 0.0))
+
+
+@pytest.mark.parametrize("batches", [[], [[0.0, 0.0]], [[0.0, 1.0], [0.0, 2.0]]])
+def test_without_rows_there_is_no_cost(batches: list[list[float]]) -> None:
+    assert batch_cost(batches) is None
