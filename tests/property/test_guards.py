@@ -23,7 +23,7 @@ from tests.strategies import decisions, guard_sets, histories, observations, wan
 MAX_AGE_S = 15.0
 
 # Drawing a whole run takes long; what one draws tells as much as ten single looks.
-few = settings(max_examples=30)
+few = settings(max_examples=50)
 
 
 class Script(Forgetful):
@@ -81,7 +81,6 @@ def test_what_is_credible_holds_no_absurd_reading_and_is_credible_again(now: Obs
     ]
 
 
-@settings(max_examples=70)
 @given(st.data(), guard_sets(), histories())
 def test_whatever_comes_the_result_is_whole_within_bounds_and_accounted_for(
     data: st.DataObject, guards: Guards, looks: list[Observation]

@@ -38,7 +38,8 @@ def stages(draw: st.DrawFn, after: tuple[str, ...], name: str, stateful: bool) -
 @st.composite
 def queries(draw: st.DrawFn, name: str) -> QueryModel:
     two = draw(st.booleans())
-    sources = (SourceModel(name="a"), SourceModel(name="b", share=0.4)) if two else (SourceModel(name="a"),)
+    limit = draw(st.sampled_from([None, 1.0, 700.0]))
+    sources = (SourceModel(name="a", read_limit=limit), *([SourceModel(name="b", share=0.4)] if two else []))
     scans = tuple(draw(stages((source.name,), f"scan-{source.name}", False)) for source in sources)
     last = draw(stages(tuple(scan.name for scan in scans), "last", draw(st.booleans())))
     return QueryModel(
@@ -46,7 +47,6 @@ def queries(draw: st.DrawFn, name: str) -> QueryModel:
         sources=sources,
         stages=(*scans, last),
         trigger=Trigger(interval_s=draw(st.sampled_from([None, 3.0, 10.0]))),
-        read_limit=draw(st.sampled_from([None, 1.0, 700.0])),
         # Without any cost per batch, a query that runs as fast as possible would never let time pass.
         plan_s=draw(st.sampled_from([0.05, 0.3])),
         state=StateModel(bytes_per_record=draw(st.sampled_from([0.0, 1e3]))),

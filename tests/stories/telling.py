@@ -64,7 +64,11 @@ def application(
     """A model with another trigger, read limit or pool."""
     base = model(name)
     queries = tuple(
-        replace(query, trigger=Trigger(interval_s=None) if asap else query.trigger, read_limit=read_limit)
+        replace(
+            query,
+            trigger=Trigger(interval_s=None) if asap else query.trigger,
+            sources=tuple(replace(source, read_limit=read_limit) for source in query.sources),
+        )
         for query in base.queries
     )
     return replace(base, queries=queries, pool=replace(base.pool, **pool))

@@ -49,7 +49,6 @@ def full_tick() -> Tick:
     query = replace(
         now.queries[0],
         trigger=Trigger(interval_s=2),
-        read_limit=0.0,
         operators=(OperatorWork(name="read", tasks=0, busy_s=Reading(1 / 7, 9.5), queue=Reading(0.0, 9.5)),),
         running=RunningBatch(id=3, started_s=9.0, rows=0.0),
         finished=FinishedBatch(id=2, started_s=7.0, ended_s=8.9, limited=False, parts_s={"addBatch": 1.7}),

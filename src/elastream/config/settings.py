@@ -81,7 +81,7 @@ class JournalSettings(_Section):
 class Settings(_Section):
     """Everything a run can be told. The names are the paths in YAML, `spark.elastream.*` and `ELASTREAM_*`."""
 
-    policy: str = Field(= "lag-proportional", min_length=1, description="what decides, by name")
+    policy: str = Field(default="lag-proportional", min_length=1, description="what decides, by name")
     policy_settings: dict[str, Any] = Field(default_factory=dict, description="the policy's own settings")
     executors: Executors = Executors()
     slo: Slo = Slo()

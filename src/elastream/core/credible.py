@@ -9,7 +9,17 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from elastream.core.errors import ObservationFailed
-from elastream.core.observation import Delay, FinishedBatch, Observation, Pool, Query, Reading, RunningBatch, readings
+from elastream.core.observation import (
+    Delay,
+    FinishedBatch,
+    Observation,
+    Pool,
+    Query,
+    Reading,
+    RunningBatch,
+    Source,
+    readings,
+)
 
 # Clocks of two processes on one machine differ by less; a reading further ahead is from another clock.
 _AHEAD_S = 5.0
@@ -58,6 +68,7 @@ def _all_readings(now: Observation) -> Iterator[Reading | None]:
     yield now.other_busy_slots
     for query in now.queries:
         yield query.other_s
+        yield query.watermark_utc_s
         if query.state is not None:
             yield query.state.rows
             yield query.state.commit_s
@@ -69,7 +80,7 @@ def _with_sound_readings(now: Observation, oldest: float, newest: float) -> Obse
     def cleaned(value: Any) -> Any:
         if isinstance(value, Reading):
             return value if _is_sound(value, oldest, newest) else None
-        if isinstance(value, tuple):
+        if type(value) is tuple:
             return tuple(cleaned(item) for item in value)
         if is_dataclass(value) and not isinstance(value, type):
             return replace(value, **{f.name: cleaned(getattr(value, f.name)) for f in fields(value)})
@@ -101,16 +112,20 @@ def _with_sound_batches(query: Query, oldest: float, newest: float) -> Query:
         sound["finished"] = _sound_finished(query.finished)
     if query.delay is not None and not _is_sound_delay(query.delay, oldest, newest):
         sound["delay"] = None
-    if not _finite(query.read_limit):
-        sound["read_limit"] = None
     if not _finite(query.trigger.interval_s):
         sound["trigger"] = replace(query.trigger, interval_s=None)
-    if any(not all(map(_finite, source.partition_backlogs or ())) for source in query.sources):
-        sound["sources"] = tuple(
-            source if all(map(_finite, source.partition_backlogs or ())) else replace(source, partition_backlogs=None)
-            for source in query.sources
-        )
+    sources = tuple(_sound_source(source) for source in query.sources)
+    if any(a is not b for a, b in zip(sources, query.sources, strict=True)):
+        sound["sources"] = sources
     return replace(query, **sound) if any(getattr(query, name) is not value for name, value in sound.items()) else query
+
+
+def _sound_source(source: Source) -> Source:
+    if source.read_limit is not None and not _finite(source.read_limit.most):
+        source = replace(source, read_limit=None)
+    if all(map(_finite, source.partition_backlogs or ())):
+        return source
+    return replace(source, partition_backlogs=None)
 
 
 def _sound_running(batch: RunningBatch) -> RunningBatch | None:

@@ -38,6 +38,8 @@ class Decision:
     evidence: Mapping[str, Json] = field(default_factory=dict)
     """The same for a machine."""
     adjustments: tuple[Adjustment, ...] = ()
+    made_s: float | None = None
+    """When the policy made it; it is restated until the next one. None if the policy was not asked."""
     leave_first: tuple[str, ...] = ()
     """Workers that should leave before others."""
     add_on: tuple[str, ...] = ()
@@ -74,6 +76,14 @@ class Decision:
         for note in self.adjustments:
             first.setdefault(note.pool, note.before)
         return {**self.allocation, **first}
+
+    def after(self, guard: str) -> dict[str, int]:
+        """What one guard made of what the policy asked for."""
+        made = self.proposed()
+        for note in self.adjustments:
+            if note.guard == guard:
+                made[note.pool] = note.after
+        return made
 
     def changes(self, now: Observation) -> dict[str, tuple[int, int]]:
         """Pools whose size this decision changes: from, to."""

@@ -46,6 +46,12 @@ class JournalError(ElastreamError):
     """A journal that cannot be written, read or owned."""
 
 
+def require_setting(guard: str, holds: bool, found: str) -> None:
+    """Refuse a guard's setting that makes no sense."""
+    if not holds:
+        raise BadInput(f"guards: {guard}: {found}")
+
+
 def suggestion(name: str, known: Iterable[str]) -> str:
     """The end of a sentence about a wrong name: the nearest right one, or all of them."""
     names = sorted(known)

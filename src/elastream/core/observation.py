@@ -44,7 +44,10 @@ class Worker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pool:
-    """What can be resized. Four numbers with four names: wanted, requested, ready, leaving."""
+    """What can be resized. Four numbers with four names: wanted, requested, ready, leaving.
+
+    Workers that are starting are among `workers` only where a platform can name them.
+    """
 
     name: str
     slots_per_worker: int
@@ -78,13 +81,23 @@ class Pool:
         return max(0, math.ceil(slots / self.slots_per_worker - 1e-9))
 
 
+class ReadLimit(NamedTuple):
+    """What a source reads per batch at most."""
+
+    most: float
+    unit: Literal["records", "files", "bytes"] = "records"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
     """One input of a query, in records since its beginning."""
 
     name: str
+    read_limit: ReadLimit | None = None
+    """None: it reads all there is."""
     arrived: Reading | None = None
-    arrived_from: Literal["probe", "extrapolated"] | None = None
+    arrived_from: Literal["probe", "reported", "extrapolated"] | None = None
+    """Asked of the log itself; what the source said when the last batch was planned; or carried on from a rate."""
     committed: Reading | None = None
     backlog_age_s: Reading | None = None
     partitions: int | None = None
@@ -112,7 +125,9 @@ class RunningBatch:
     id: int
     started_s: float
     rows: float | None = None
+    """Zero for a batch that only cleans up state."""
     tasks: int | None = None
+    """Tasks known so far; more may follow."""
     tasks_done: int | None = None
 
 
@@ -158,6 +173,7 @@ class KeyedState:
     rows: Reading | None = None
     bytes: Reading | None = None
     commit_s: Reading | None = None
+    """Slot-seconds of the last batch that went into writing it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,8 +205,6 @@ class Query:
     phase: Phase
     topology: Topology
     trigger: Trigger = Trigger()
-    read_limit: float | None = None
-    """Records per batch at most; None means no limit."""
     sources: tuple[Source, ...] = ()
     operators: tuple[OperatorWork, ...] = ()
     running: RunningBatch | None = None
@@ -202,6 +216,10 @@ class Query:
     state: KeyedState | None = None
     delay: Delay | None = None
     slo: Slo | None = None
+    watermark_utc_s: Reading | None = None
+    """Event time up to which results are final."""
+    error: str | None = None
+    """Why it ended, if it failed."""
 
     @property
     def backlog(self) -> float | None:

@@ -7,6 +7,7 @@ snapshot goes on as if nothing had happened.
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter
@@ -39,7 +40,6 @@ class Planner:
         self._memory = policy.start()
         self._guard_memory = {name: guard.start() for name, guard in self.guards.items()}
         self._proposal: Decision | None = None
-        self._proposed_s = 0.0
 
     def plan(self, now: Observation) -> Plan:
         """Decide on one look. An error in a policy or a guard makes it hold."""
@@ -68,7 +68,6 @@ class Planner:
             "guards": dict(self._guard_memory),
             "last": _DECISION.dump_python(self.last, mode="json"),
             "proposal": _DECISION.dump_python(self._proposal, mode="json"),
-            "proposed_s": self._proposed_s,
         }
 
     def restore(self, snapshot: dict[str, Any]) -> None:
@@ -78,7 +77,6 @@ class Planner:
         self._guard_memory = {name: snapshot["guards"].get(name, guard.start()) for name, guard in self.guards.items()}
         self.last = _DECISION.validate_python(snapshot["last"])
         self._proposal = _DECISION.validate_python(snapshot["proposal"])
-        self._proposed_s = snapshot["proposed_s"]
 
     def _proposed(self, now: Observation) -> Decision:
         """What the policy says, or said when it was last due."""
@@ -90,15 +88,15 @@ class Planner:
             return Decision.keep(now, silence)
         self._memory = self.policy.learn(self._memory, now, self.last)
         if self._proposal is None or self._is_due(self._proposal, now):
-            self._proposal = _sound(self.policy.decide(now, self.known, self._memory), now)
-            self._proposed_s = now.at_s
+            made = _sound(self.policy.decide(now, self.known, self._memory), now)
+            self._proposal = replace(made, made_s=now.at_s)
         return self._proposal.restated(now)
 
     def _is_due(self, proposal: Decision, now: Observation) -> bool:
         # A pool that came or went was not decided on.
         if proposal.allocation.keys() != now.wanted().keys():
             return True
-        return now.at_s - self._proposed_s >= self.policy.interval_s - 1e-6
+        return proposal.made_s is None or now.at_s - proposal.made_s >= self.policy.interval_s - 1e-6
 
     def _guarded(self, decision: Decision, now: Observation) -> Decision:
         for name, guard in self.guards.items():

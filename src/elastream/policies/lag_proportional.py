@@ -102,8 +102,13 @@ class LagProportional:
 def _cost_so_far(query: Query) -> BatchCost | None:
     """For a first batch that is long: what its finished tasks have cost. Too low while later stages have not begun."""
     sources = {operator.name for operator in query.topology.sources()}
-    rows = sum(work.records_in.value for work in query.operators if work.records_in and work.name in sources)
-    return batch_cost([[rows, sum(work.busy_s.value for work in query.operators if work.busy_s)]])
+    rows = busy = 0.0
+    for work in query.operators:
+        if work.busy_s is None or work.records_in is None:
+            return None
+        rows += work.records_in.value if work.name in sources else 0.0
+        busy += work.busy_s.value
+    return batch_cost([[rows, busy]])
 
 
 def _driver_s(query: Query, known: Knowledge, window_s: float) -> float:

@@ -25,6 +25,8 @@ class SourceModel:
     name: str
     share: float = 1.0
     partitions: int | None = None
+    read_limit: float | None = None
+    """Records per batch at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +65,6 @@ class QueryModel:
     sources: tuple[SourceModel, ...]
     stages: tuple[StageModel, ...]
     trigger: Trigger = Trigger(interval_s=10.0)
-    read_limit: float | None = None
     plan_s: float = 0.10
     """Driver time before the first task of a batch."""
     commit_s: float = 0.08
@@ -153,6 +154,8 @@ def _check_query(query: QueryModel, where: str) -> None:
     _check_numbers(query, where)
     if not query.sources:
         raise BadInput(f"{where}: no sources; a query reads at least one")
+    for source in query.sources:
+        _check_numbers(source, f"{where}: source {source.name}")
     names = {source.name for source in query.sources} | {stage.name for stage in query.stages}
     for stage in query.stages:
         _check_numbers(stage, f"{where}: stage {stage.name}")

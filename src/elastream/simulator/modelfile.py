@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from elastream.core.errors import BadInput, UnknownName, suggestion
 from elastream.core.observation import Slo, Trigger
@@ -33,6 +33,8 @@ from elastream.simulator.model import (
     StageModel,
     StateModel,
 )
+
+T = TypeVar("T")
 
 _APART = ("sources", "stages", "trigger", "slo", "state")
 """Settings of a query that are not plain values."""
@@ -102,7 +104,7 @@ def _pool(item: object, where: str) -> PoolModel:
     return pool
 
 
-def _built(cls: Any, item: object, where: str) -> Any:
+def _built(cls: type[T], item: object, where: str) -> T:
     given = _mapping(item, where, "settings are written as 'name: value'")
     return construct(cls, read_settings(cls, given, where), where)
 

@@ -18,6 +18,7 @@ from elastream.core.observation import (
     Pool,
     Query,
     Reading,
+    ReadLimit,
     RunningBatch,
     Source,
     Worker,
@@ -170,7 +171,6 @@ def _query(query: SimulatedQuery, now_s: float) -> Query:
         phase=_phase(query, now_s),
         topology=query.topology,
         trigger=model.trigger,
-        read_limit=model.read_limit,
         sources=tuple(_source(source, now_s) for source in query.sources),
         operators=tuple(
             OperatorWork(
@@ -206,6 +206,7 @@ def _source(source: SimulatedSource, now_s: float) -> Source:
     age_s = now_s - source.oldest_s() if arrived > source.committed else 0.0
     return Source(
         name=source.model.name,
+        read_limit=None if source.model.read_limit is None else ReadLimit(source.model.read_limit),
         arrived=Reading(arrived, now_s),
         arrived_from="probe",
         committed=Reading(source.committed, now_s),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
 
@@ -33,6 +32,11 @@ class SimulatedSource:
         """Whole records that exist by now."""
         # The epsilon is for sums that fall short of a whole record by rounding alone.
         return math.floor(self.curve.arrived(now_s) + 1e-6)
+
+    def limited(self, records: int) -> int:
+        """How many of the waiting records one batch takes."""
+        limit = self.model.read_limit
+        return records if limit is None else min(records, max(1, int(limit)))
 
     def oldest_s(self) -> float:
         """When the first record that is not committed arrived, or will arrive."""
@@ -83,17 +87,13 @@ class SimulatedQuery:
     def plan(self, now_s: float) -> Batch | None:
         """Cut off the next batch, or None if there is nothing to read."""
         waiting = [source.arrived(now_s) - source.committed for source in self.sources]
-        rows = sum(waiting)
-        if rows == 0:
+        if not any(waiting):
             return None
-        limit = self.model.read_limit
-        limited = limit is not None and rows > limit
-        if limited and limit is not None:
-            waiting = _shared(waiting, max(1, int(limit)))
-        for source, records in zip(self.sources, waiting, strict=True):
+        taken = [source.limited(records) for source, records in zip(self.sources, waiting, strict=True)]
+        for source, records in zip(self.sources, taken, strict=True):
             source.planned = source.committed + records
-        batch = Batch(id=self.batches, started_s=now_s, rows=sum(waiting), limited=limited)
-        batch.reaching = {s.model.name: float(n) for s, n in zip(self.sources, waiting, strict=True)}
+        batch = Batch(id=self.batches, started_s=now_s, rows=sum(taken), limited=taken != waiting)
+        batch.reaching = {s.model.name: float(n) for s, n in zip(self.sources, taken, strict=True)}
         self.batch = batch
         return batch
 
@@ -145,15 +145,3 @@ class SimulatedQuery:
         """A factor around 1 for the work of one stage."""
         sigma = self.model.noise
         return math.exp(self.random.gauss(-sigma * sigma / 2, sigma)) if sigma else 1.0
-
-
-def _shared(waiting: Sequence[int], limit: int) -> list[int]:
-    """A read limit over sources, in proportion to what waits in each."""
-    total = sum(waiting)
-    shares = [n * limit // total for n in waiting]
-    left = limit - sum(shares)
-    for i, n in enumerate(waiting):
-        extra = min(left, n - shares[i])
-        shares[i] += extra
-        left -= extra
-    return shares

@@ -22,7 +22,8 @@ def stage(name: str = "s", after: str = "a", **other: Any) -> StageModel:
 
 def query(*stages: StageModel, **other: Any) -> QueryModel:
     defaults: dict[str, Any] = {"name": "q", "plan_s": 0.0, "commit_s": 0.0, "noise": 0.0}
-    return QueryModel(sources=(SourceModel(name="a"),), stages=stages or (stage(),), **{**defaults, **other})
+    defaults["sources"] = (SourceModel(name="a"),)
+    return QueryModel(stages=stages or (stage(),), **{**defaults, **other})
 
 
 def engine(
@@ -102,7 +103,7 @@ def test_as_fast_as_possible_starts_the_next_batch_when_one_ends() -> None:
 
 
 def test_a_read_limit_cuts_the_batch_and_says_so() -> None:
-    run = engine(query(read_limit=2_000))
+    run = engine(query(sources=(SourceModel(name="a", read_limit=2_000),)))
     batch = finished(run, 14.0)
     assert (batch.rows, batch.limited) == (2_000, True)
 
@@ -181,13 +182,10 @@ def test_a_blocked_sink_lets_no_batch_finish() -> None:
     assert finished(run, 41.5).ended_s == pytest.approx(41.0)
 
 
-STATEFUL = {"stateful": True, "slot_s_per_record": 1e-3}
-
-
 def test_state_stays_where_it_is_until_waiting_takes_too_long() -> None:
     # 8 partitions on 2 workers; two more come later and may take work only after half a second without a launch.
     state = StateModel(bytes_per_record=0.0)
-    patient = query(stage(partitions=8, **STATEFUL), state=state, locality_wait_s=60.0)
+    patient = query(stage(partitions=8, stateful=True), state=state, locality_wait_s=60.0)
     eager = replace(patient, locality_wait_s=0.0)
     times = {}
     for name, model in (("patient", patient), ("eager", eager)):
@@ -202,7 +200,7 @@ def test_state_stays_where_it_is_until_waiting_takes_too_long() -> None:
 def test_moved_state_must_be_loaded() -> None:
     # 10,000 records of 1,000 bytes in 4 partitions: 2.5 MB each, at 1 MB/s.
     state = StateModel(bytes_per_record=1_000.0, reload_bytes_per_s=1e6)
-    model = query(stage(partitions=4, **STATEFUL), state=state, locality_wait_s=0.0)
+    model = query(stage(partitions=4, stateful=True), state=state, locality_wait_s=0.0)
     run = engine(model, pool=replace(POOL, initial_workers=2, start_s=0.0))
     run.advance(18.0)
     run.resize(4)

@@ -9,6 +9,7 @@ from elastream.core.errors import BadInput
 from elastream.simulator.model import ApplicationModel, PoolModel, QueryModel, SourceModel, StageModel
 from elastream.simulator.models import MODELS, model
 
+EVENTS = SourceModel(name="events")
 ONE = StageModel(name="one", after=("events",), partitions=4, slot_s_per_record=1e-4)
 TWO = StageModel(name="two", after=("one",), partitions=4, slot_s_per_record=1e-4, records_out=0.5)
 
@@ -16,7 +17,7 @@ TWO = StageModel(name="two", after=("one",), partitions=4, slot_s_per_record=1e-
 def application(*stages: StageModel, pool: PoolModel | None = None, **query: Any) -> ApplicationModel:
     return ApplicationModel(
         name="m",
-        queries=(QueryModel(name="q", sources=(SourceModel(name="events"),), stages=stages or (ONE, TWO), **query),),
+        queries=(QueryModel(name="q", stages=stages or (ONE, TWO), **{"sources": (EVENTS,), **query}),),
         pool=pool or PoolModel(),
     )
 
@@ -32,7 +33,10 @@ def application(*stages: StageModel, pool: PoolModel | None = None, **query: Any
         (lambda: application(replace(ONE, slot_s_per_record=-1.0)), r"stage one: slot_s_per_record is -1"),
         (lambda: application(replace(ONE, slot_s_per_record=float("nan"))), r"stage one: slot_s_per_record is nan"),
         (lambda: application(replace(ONE, skew=9.0)), r"stage one: skew 9 of 4 tasks is impossible"),
-        (lambda: application(read_limit=float("inf")), r"query q: read_limit is inf"),
+        (
+            lambda: application(sources=(SourceModel(name="events", read_limit=-1.0),)),
+            r"source events: read_limit is -1",
+        ),
         (lambda: application(pool=PoolModel(initial_workers=0)), r"pool: starts with 0 workers"),
         (lambda: application(pool=PoolModel(min_workers=0)), r"pool: bounds 0\.\.12"),
         (lambda: application(pool=PoolModel(min_workers=5, max_workers=4)), r"pool: bounds 5\.\.4"),

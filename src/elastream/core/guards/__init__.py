@@ -1,8 +1,9 @@
 """Guards stand around the policy, in one fixed order.
 
-Damping comes first because it speaks about what the policy asked for; then what is added to it; then limits, from what
-helps (partitions, state) over what is allowed (budget, hours) to what exists (cluster) and what was configured
-(bounds). Pause comes last, so that it can say what all the others would have let through.
+What is added on top comes first, so that damping compares like with like: what is wanted already has its share. Then
+damping; then limits, from what helps (partitions) over what is allowed (budget, hours) to what exists (cluster). The
+state floor stands behind all of them, because too few workers for the state end the query; bounds behind that, because
+they were configured. Pause comes last, so that it can say what all the others would have let through.
 """
 
 from collections.abc import Mapping
@@ -24,17 +25,17 @@ from elastream.core.guards.step_limit import StepLimit
 from elastream.core.protocols import Guard
 
 ORDER: dict[str, type[Guard[Any]]] = {
+    "over_provision": OverProvision,
     "ignore_minor": IgnoreMinor,
     "stabilise": Stabilise,
     "cool_down": CoolDown,
-    "over_provision": OverProvision,
     "step_limit": StepLimit,
     "roll_back": RollBack,
     "partition_ceiling": PartitionCeiling,
-    "state_floor": StateFloor,
     "budget": Budget,
     "quiet_hours": QuietHours,
     "scarce_cluster": ScarceCluster,
+    "state_floor": StateFloor,
     "bounds": Bounds,
     "pause": Pause,
 }

@@ -1,9 +1,11 @@
 """Worker-hours that may be spent within a period."""
 
+import math
 from dataclasses import dataclass
 from typing import TypedDict
 
 from elastream.core.decision import Decision
+from elastream.core.errors import require_setting as require
 from elastream.core.guards.speak import LetsThePolicySpeak
 from elastream.core.knowledge import Knowledge
 from elastream.core.observation import Observation
@@ -28,6 +30,12 @@ class Budget(LetsThePolicySpeak):
     worker_hours: float
     period_h: float = 24.0
     burst_h: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("worker_hours", "period_h", "burst_h"):
+            require(
+                "budget", 0 < getattr(self, name) < math.inf, f"{name} is {getattr(self, name):g}; it must be above 0"
+            )
 
     def start(self) -> Spending:
         """Nothing was spent."""

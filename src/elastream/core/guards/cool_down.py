@@ -1,6 +1,6 @@
 """After a change, wait before the next one."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, TypedDict
 
 from elastream.core.decision import Decision
@@ -51,9 +51,7 @@ class CoolDown:
         left_s = self._left_s(now, memory)
         if left_s <= 0 or decision.kind == "hold":
             return decision
-        reason = f"{left_s:.0f} s left of {self.after_s:g} s after a change"
-        # Kept, so that nothing is added on top of it further on.
-        return replace(decision.adjusted("cool-down", now.wanted(), reason), kind="keep")
+        return decision.adjusted("cool-down", now.wanted(), f"{left_s:.0f} s left of {self.after_s:g} s after a change")
 
     def _left_s(self, now: Observation, memory: LastChange) -> float:
         if memory["changed_s"] is None:

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 
 from elastream.core.decision import Decision
+from elastream.core.errors import require_setting as require
 from elastream.core.guards.speak import LetsThePolicySpeak
 from elastream.core.knowledge import Knowledge
 from elastream.core.observation import Observation
@@ -16,12 +17,12 @@ class OverProvision(Forgetful, LetsThePolicySpeak):
 
     factor: float = 1.2
 
+    def __post_init__(self) -> None:
+        require("over_provision", 1 <= self.factor < math.inf, f"factor is {self.factor:g}; it must be at least 1")
+
     def adjust(self, decision: Decision, now: Observation, known: Knowledge, memory: None) -> Decision:
-        """Only what is set is multiplied: what stays, or was put back by another guard, already has its share."""
+        """Only what is set is multiplied: what stays already has its share."""
         if decision.kind != "set":
             return decision
-        stays = {note.pool for note in decision.adjustments if note.after == now.pool(note.pool).wanted}
-        allocation = {
-            pool: n if pool in stays else math.ceil(n * self.factor - 1e-9) for pool, n in decision.allocation.items()
-        }
+        allocation = {pool: math.ceil(n * self.factor - 1e-9) for pool, n in decision.allocation.items()}
         return decision.adjusted("over-provision", allocation, f"times {self.factor:g}")

@@ -1,11 +1,12 @@
 """No more slots than there are tasks to run on them."""
 
+import math
 from dataclasses import dataclass
 
 from elastream.core.decision import Decision
 from elastream.core.guards.speak import LetsThePolicySpeak
 from elastream.core.knowledge import Knowledge
-from elastream.core.observation import Observation, Pool, Query
+from elastream.core.observation import Observation, Pool
 from elastream.core.protocols import Forgetful
 
 
@@ -18,7 +19,7 @@ class PartitionCeiling(Forgetful, LetsThePolicySpeak):
         if decision.kind == "hold":
             return decision
         for pool in now.pools:
-            tasks = useful_slots(pool, now.queries)
+            tasks = useful_slots(pool, now)
             if tasks is None or decision.allocation[pool.name] <= pool.workers_for(tasks):
                 continue
             reason = (
@@ -30,10 +31,12 @@ class PartitionCeiling(Forgetful, LetsThePolicySpeak):
         return decision
 
 
-def useful_slots(pool: Pool, queries: tuple[Query, ...]) -> int | None:
-    """Slots that all queries together can keep busy: the widest stage of each. None if a width is unknown."""
-    total = 0
-    for query in queries:
+def useful_slots(pool: Pool, now: Observation) -> int | None:
+    """Slots that can be kept busy: the widest stage of each query, and other work. None if a width is unknown."""
+    total = math.ceil(now.other_busy_slots.value) if now.other_busy_slots else 0
+    for query in now.queries:
+        if query.phase == "terminated":
+            continue
         last_tasks = {work.name: work.tasks for work in query.operators}
         widths = [
             operator.partitions or last_tasks.get(operator.name)

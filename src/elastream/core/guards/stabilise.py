@@ -28,12 +28,13 @@ class Stabilise(LetsThePolicySpeak):
         return {"seen_s": None, "recent": []}
 
     def learn(self, memory: Proposals, now: Observation, last: Decision | None) -> Proposals:
-        """Remember what the policy proposed on the look before; a hold proposes nothing."""
+        """Remember what was proposed on the look before."""
         oldest = now.at_s - max(self.up_s, self.down_s)
         recent = [entry for entry in memory["recent"] if entry[0] >= oldest]
-        if last is not None and last.kind != "hold" and memory["seen_s"] is not None:
-            # A list, not a tuple, because that is what comes back from JSON.
-            recent.append([memory["seen_s"], last.proposed()])  # type: ignore[arg-type]
+        # A hold proposes nothing, and neither does a policy that was not asked.
+        if last is not None and last.kind != "hold" and last.made_s is not None and memory["seen_s"] is not None:
+            # With the share on top, because that is what will be compared. A list, because JSON knows no tuples.
+            recent.append([memory["seen_s"], last.after("over-provision")])  # type: ignore[arg-type]
         return {"seen_s": now.at_s, "recent": recent}
 
     def adjust(self, decision: Decision, now: Observation, known: Knowledge, memory: Proposals) -> Decision:

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 
 from elastream.core.decision import Decision
+from elastream.core.errors import require_setting as require
 from elastream.core.guards.speak import LetsThePolicySpeak
 from elastream.core.knowledge import Knowledge
 from elastream.core.observation import Observation
@@ -20,6 +21,10 @@ class StateFloor(Forgetful, LetsThePolicySpeak):
     """
 
     memory_share: float = 0.5
+
+    def __post_init__(self) -> None:
+        share = self.memory_share
+        require("state_floor", 0 < share <= 1, f"memory_share is {share:g}; it must be above 0 and at most 1")
 
     def adjust(self, decision: Decision, now: Observation, known: Knowledge, memory: None) -> Decision:
         """Raise what would be too small."""

@@ -1,0 +1,82 @@
+"""What every test relies on: capabilities of the machine, and property tests that run the same way each time."""
+
+import importlib.util
+import os
+from collections.abc import Callable, Iterable
+from functools import cache
+
+import pytest
+from hypothesis import settings
+
+from elastream.core.errors import suggestion
+from elastream.spark.java import JavaNotFound, java_home
+
+# The same examples on every run and no time limit: a property fails because it is wrong, not because of luck or load.
+settings.register_profile("elastream", derandomize=True, deadline=None)
+settings.load_profile("elastream")
+
+REQUIRE = "ELASTREAM_REQUIRE"
+
+
+def missing_for_spark() -> str | None:
+    if importlib.util.find_spec("pyspark") is None:
+        return "pyspark is not installed"
+    try:
+        java_home()
+    except JavaNotFound as reason:
+        return str(reason)
+    return None
+
+
+# A capability's name, and what the machine lacks for it, if anything. The name is also a marker, for `-m`.
+CAPABILITIES: dict[str, Callable[[], str | None]] = {
+    "spark": missing_for_spark,
+}
+
+
+@cache
+def missing(capability: str) -> str | None:
+    return CAPABILITIES[capability]()
+
+
+def required() -> set[str]:
+    """Capabilities that this run must not do without: a test that needs one fails where it would be skipped."""
+    names = (name.strip() for name in os.environ.get(REQUIRE, "").split(","))
+    return check_known((name for name in names if name), where=REQUIRE)
+
+
+def check_known(names: Iterable[str], *, where: str) -> set[str]:
+    known = set(names)
+    for name in sorted(known - CAPABILITIES.keys()):
+        raise pytest.UsageError(f"{where}: no capability {name!r}{suggestion(name, CAPABILITIES)}")
+    return known
+
+
+def needs(item: pytest.Item) -> set[str]:
+    declared = {name for mark in item.iter_markers("needs") for name in mark.args}
+    return check_known(declared, where=item.nodeid) | {name for name in CAPABILITIES if item.get_closest_marker(name)}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    required()
+    for name in CAPABILITIES:
+        config.addinivalue_line("markers", f'{name}: the same as needs("{name}")')
+
+
+# Before the plugin that selects by marker, which is to see the markers added here.
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        for name in needs(item):
+            item.add_marker(name)
+
+
+# Before any fixture, which may be what cannot be made on this machine.
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    for name in sorted(needs(item)):
+        reason = missing(name)
+        if reason and name in required():
+            pytest.fail(f"{REQUIRE} names {name!r}, which this machine lacks: {reason}", pytrace=False)
+        if reason:
+            pytest.skip(f"needs {name}: {reason}")

@@ -1,0 +1,365 @@
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pytest
+
+from elastream.core.decision import Decision
+from elastream.core.errors import ApplyFailed, CannotRun, ObservationFailed
+from elastream.core.knowledge import Knowledge
+from elastream.core.needs import Need
+from elastream.core.observation import Observation, Reading
+from elastream.core.protocols import Forgetful, Journal
+from elastream.core.signals import Signal
+from elastream.core.tick import Tick
+from elastream.loop.clock import VirtualClock
+from elastream.loop.controller import Controller, checked
+from elastream.loop.planner import Planner
+from tests.making import observation, query, size
+
+
+@dataclass
+class World:
+    """A platform whose workers come at once, and that fails when told to."""
+
+    clock: VirtualClock
+    wanted: int = 3
+    name: str = "world"
+    provides: frozenset[Signal] = frozenset({Signal.ARRIVED})
+    applied: list[Decision] = field(default_factory=list)
+    blind: Exception | None = None
+    deaf: Exception | None = None
+    look: Callable[[], Observation] | None = None
+
+    def observe(self) -> Observation:
+        if self.blind is not None:
+            raise self.blind
+        if self.look is not None:
+            return self.look()
+        return observation(self.clock.now_s(), ready=self.wanted)
+
+    def apply(self, decision: Decision) -> None:
+        if self.deaf is not None:
+            raise self.deaf
+        self.applied.append(decision)
+        self.wanted = size(decision)
+
+
+@dataclass
+class Wants(Forgetful):
+    """A policy that wants so many, or fails."""
+
+    workers: int = 7
+    fails: bool = False
+    interval_s: float = 5.0
+    needs: tuple[Need, ...] = (Need(Signal.ARRIVED),)
+
+    def decide(self, now: Observation, known: Knowledge, memory: None) -> Decision:
+        if self.fails:
+            raise ZeroDivisionError("no arrivals")
+        return Decision(allocation={pool.name: self.workers for pool in now.pools}, reason="wants them")
+
+
+@dataclass
+class Diary:
+    """Keeps every tick, or fails."""
+
+    ticks: list[Tick] = field(default_factory=list)
+    fails: bool = False
+    closed: bool = False
+
+    def write(self, tick: Tick) -> None:
+        if self.fails:
+            raise OSError(f"no space left for tick {tick.number}")
+        self.ticks.append(tick)
+
+    def close(self) -> None:
+        if self.fails:
+            raise OSError("no space left")
+        self.closed = True
+
+
+class Loop:
+    """A controller with everything around it, ticking every 5 s."""
+
+    def __init__(self, *journals: Journal) -> None:
+        self.clock = VirtualClock(utc_s=1_000_000.0)
+        self.world = World(self.clock)
+        self.policy = Wants()
+        self.planner = Planner(self.policy, {}, self.world.provides)
+        self.controller = Controller(
+            platform=self.world, planner=self.planner, clock=self.clock, tick_s=5.0, journals=journals
+        )
+
+    def tick(self) -> Tick:
+        self.clock.sleep_until(self.clock.now_s() + 5.0)
+        return self.controller.tick()
+
+
+def told(caplog: pytest.LogCaptureFixture) -> list[str]:
+    assert {record.levelno for record in caplog.records} <= {logging.WARNING}
+    return [record.getMessage() for record in caplog.records]
+
+
+def test_a_tick_looks_decides_applies_and_tells() -> None:
+    diary = Diary()
+    loop = Loop(diary)
+    tick = loop.tick()
+    assert loop.world.applied == [tick.decision]
+    assert diary.ticks == [tick]
+    assert tick.decision is not None
+    assert size(tick.decision) == 7
+    assert (tick.number, tick.at_s, tick.utc_s, tick.troubles) == (1, 5.0, 1_000_005.0, ())
+    assert tick.observation == observation(5.0, ready=3)
+
+
+def test_the_whole_target_is_applied_on_every_tick_also_when_nothing_changes() -> None:
+    loop = Loop()
+    for _ in range(5):
+        loop.tick()
+    assert [dict(decision.allocation) for decision in loop.world.applied] == [{"executors": 7}] * 5
+
+
+def test_an_action_that_was_lost_is_stated_again() -> None:
+    loop = Loop()
+    loop.tick()
+    loop.world.wanted = 3
+    loop.tick()
+    assert loop.world.wanted == 7
+
+
+def test_the_loop_ticks_by_the_clock_until_a_time_and_no_longer() -> None:
+    diary = Diary()
+    loop = Loop(diary)
+    loop.controller.run(until_s=20.0)
+    assert [tick.at_s for tick in diary.ticks] == [0.0, 5.0, 10.0, 15.0, 20.0]
+    assert loop.clock.now_s() == 20.0
+
+
+def test_ticks_that_were_missed_are_not_made_up_for() -> None:
+    diary = Diary()
+    loop = Loop(diary)
+
+    def slow() -> Observation:
+        if loop.clock.now_s() == 5.0:
+            loop.clock.sleep_until(33.0)
+        return observation(loop.clock.now_s())
+
+    loop.world.look = slow
+    loop.controller.run(until_s=50.0)
+    # Late by 28 s, it ticks once for all that was missed.
+    assert [tick.at_s for tick in diary.ticks] == [0.0, 33.0, 33.0, 38.0, 43.0, 48.0]
+
+
+def test_a_loop_that_is_stopped_ends_after_the_present_tick() -> None:
+    class Stops(Diary):
+        def write(self, tick: Tick) -> None:
+            super().write(tick)
+            if tick.number == 3:
+                loop.controller.stop()
+
+    diary = Stops()
+    loop = Loop(diary)
+    loop.controller.run()
+    assert len(diary.ticks) == 3
+    assert loop.clock.now_s() == 10.0
+
+
+def test_a_loop_that_is_stopped_while_it_sleeps_does_not_tick_again() -> None:
+    diary = Diary()
+    loop = Loop(diary)
+
+    class Sleeper(VirtualClock):
+        def sleep_until(self, at_s: float) -> None:
+            super().sleep_until(at_s)
+            if at_s >= 10.0:
+                loop.controller.stop()
+
+    loop.controller.clock = loop.world.clock = Sleeper()
+    loop.controller.run()
+    assert [tick.at_s for tick in diary.ticks] == [0.0, 5.0]
+
+
+def test_a_platform_that_cannot_be_looked_at_holds_is_told_once_and_recovers(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    loop = Loop()
+    loop.tick()
+    loop.world.blind = ObservationFailed("connection refused")
+    for _ in range(3):
+        tick = loop.tick()
+        assert tick.observation is None
+        assert tick.troubles == ("no look at world: connection refused",)
+        assert tick.decision is not None
+        assert tick.decision.kind == "hold"
+        assert size(tick.decision) == 7
+    loop.world.blind = None
+    assert loop.tick().troubles == ()
+    loop.tick()
+    assert told(caplog) == ["no look at world: connection refused", "all is well again"]
+
+
+def test_before_the_first_look_nothing_is_decided_or_applied() -> None:
+    loop = Loop()
+    loop.world.blind = RuntimeError("not yet")
+    tick = loop.tick()
+    assert tick.decision is None
+    assert loop.world.applied == []
+    loop.world.blind = None
+    assert loop.tick().decision is not None
+
+
+def test_what_was_decided_before_a_restart_is_not_stated_again_before_the_first_look() -> None:
+    before, after = Loop(), Loop()
+    before.tick()
+    after.planner.restore(before.planner.snapshot())
+    after.world.blind = ObservationFailed("not yet")
+    assert after.tick().decision is None
+    assert after.world.applied == []
+
+
+def test_an_action_that_was_lost_is_stated_again_even_while_nothing_is_seen() -> None:
+    loop = Loop()
+    loop.world.deaf = ApplyFailed("busy")
+    loop.tick()
+    loop.world.deaf, loop.world.blind = None, ObservationFailed("busy")
+    loop.tick()
+    assert loop.world.wanted == 7
+
+
+def test_the_same_look_again_makes_the_loop_hold_and_say_so(caplog: pytest.LogCaptureFixture) -> None:
+    loop = Loop()
+    same = observation(5.0, ready=3)
+    loop.world.look = lambda: same
+    loop.tick()
+    for _ in range(3):
+        tick = loop.tick()
+        assert tick.observation is None
+        assert tick.decision is not None
+        assert tick.decision.kind == "hold"
+    assert told(caplog) == ["no look at world: time stands still: this look is of 5.0 s, the last of 5.0 s"]
+    loop.world.look = None
+    assert loop.tick().troubles == ()
+
+
+def test_a_clock_that_stands_still_is_noticed() -> None:
+    loop = Loop()
+    loop.controller.tick()
+    tick = loop.controller.tick()
+    assert "time stands still" in tick.troubles[0]
+
+
+def test_a_look_that_is_too_old_is_refused_and_told_once_though_it_gets_older(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    loop = Loop()
+    looks = iter(range(100))
+    loop.world.look = lambda: observation(next(looks) / 100)
+    for _ in range(7):
+        loop.tick()
+    assert told(caplog) == ["no look at world: the look is 20.0 s old; at most 15 s are allowed"]
+
+
+def test_a_look_from_another_clock_is_refused() -> None:
+    loop = Loop()
+    loop.world.look = lambda: observation(loop.clock.now_s() + 3600)
+    assert loop.tick().troubles == ("no look at world: the look is 3600.0 s ahead: the platform has another clock",)
+    loop.world.look = None
+    assert loop.tick().troubles == ()
+
+
+def test_the_age_that_is_allowed_can_be_set() -> None:
+    loop = Loop()
+    strict = Controller(platform=loop.world, planner=loop.planner, clock=loop.clock, tick_s=5.0, max_age_s=1.0)
+    loop.clock.sleep_until(10.0)
+    loop.world.look = lambda: observation(8.0)
+    assert "at most 1 s are allowed" in strict.tick().troubles[0]
+
+
+def test_a_policy_sees_only_what_is_credible() -> None:
+    loop = Loop()
+    loop.clock.sleep_until(100.0)
+    loop.world.look = lambda: observation(loop.clock.now_s(), queries=(query(50.0, arrived=5, committed=0),))
+    tick = loop.tick()
+    assert tick.observation is not None
+    assert tick.observation.queries[0].sources[0].arrived is None
+    loop.world.look = lambda: observation(loop.clock.now_s(), queries=(query(105.0, arrived=0, committed=0),))
+    tick = loop.tick()
+    assert tick.observation is not None
+    assert tick.observation.queries[0].sources[0].arrived == Reading(0, 105.0)
+
+
+def test_a_look_that_cannot_be_is_no_look() -> None:
+    loop = Loop()
+    loop.world.look = lambda: observation(loop.clock.now_s(), ready=-1, wanted=3)
+    assert "impossible sizes" in loop.tick().troubles[0]
+
+
+def test_a_change_that_is_refused_is_told_once_and_tried_again_on_every_tick(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    loop = Loop()
+    loop.world.deaf = ApplyFailed("no quota")
+    for _ in range(3):
+        tick = loop.tick()
+        assert tick.decision is not None
+        assert size(tick.decision) == 7
+        assert tick.troubles == ("apply failed, tried again on the next tick: no quota",)
+    loop.world.deaf = None
+    loop.tick()
+    assert loop.world.wanted == 7
+    assert told(caplog) == ["apply failed, tried again on the next tick: no quota", "all is well again"]
+
+
+def test_a_policy_that_fails_is_told_and_what_is_wanted_stays(caplog: pytest.LogCaptureFixture) -> None:
+    loop = Loop()
+    loop.policy.fails = True
+    for _ in range(3):
+        loop.tick()
+    assert [size(decision) for decision in loop.world.applied] == [3, 3, 3]
+    loop.policy.fails = False
+    loop.tick()
+    assert loop.world.wanted == 7
+    assert told(caplog) == ["planning failed: ZeroDivisionError: no arrivals", "all is well again"]
+
+
+def test_another_trouble_is_told_though_the_first_one_lasts(caplog: pytest.LogCaptureFixture) -> None:
+    loop = Loop()
+    loop.policy.fails = True
+    loop.tick()
+    loop.world.deaf = ApplyFailed("no quota")
+    loop.tick()
+    loop.world.deaf = None
+    loop.tick()
+    assert told(caplog) == [
+        "planning failed: ZeroDivisionError: no arrivals",
+        "apply failed, tried again on the next tick: no quota",
+    ]
+
+
+def test_a_journal_that_fails_stops_neither_the_loop_nor_other_journals(caplog: pytest.LogCaptureFixture) -> None:
+    broken, sound = Diary(fails=True), Diary()
+    loop = Loop(broken, sound)
+    for _ in range(3):
+        loop.tick()
+    assert loop.world.wanted == 7
+    assert len(sound.ticks) == 3
+    assert told(caplog) == ["journal Diary: no space left for tick 1"]
+    broken.fails = False
+    loop.tick()
+    assert told(caplog)[1:] == ["all is well again"]
+
+
+def test_a_journal_that_cannot_be_closed_does_not_keep_others_open(caplog: pytest.LogCaptureFixture) -> None:
+    broken, sound = Diary(fails=True), Diary()
+    Loop(broken, sound).controller.close()
+    assert sound.closed
+    assert told(caplog) == ["journal Diary: no space left"]
+
+
+def test_one_line_says_in_which_form_a_policy_runs_or_it_is_refused() -> None:
+    loop = Loop()
+    assert checked(loop.planner, loop.world, "wants") == "wants on world: runs as published"
+    loop.policy.needs = (Need(Signal.QUEUE),)
+    with pytest.raises(CannotRun, match="policy wants cannot run on world: it needs queue"):
+        checked(loop.planner, loop.world, "wants")

@@ -1,0 +1,232 @@
+"""Plant faults, one at a time, and see that the named test turns red.
+
+A capability is proven when its mutant dies. Every mutant is a small change of one file in a copy of the tree; the
+named test must pass without it and fail with it. Add one for every capability you add.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+COPIED = ("src", "tests", "pyproject.toml")
+
+# Two processes: a planted fault is short work, and most machines have two cores to spare.
+WORKERS = 2
+
+PASSED, FAILED = 0, 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mutant:
+    """A fault: what it is, where it is planted, and who must notice."""
+
+    fault: str
+    file: str
+    before: str
+    after: str
+    test: str
+
+
+MUTANTS = (
+    Mutant(
+        fault="the simulator loses 0.1 % of all records",
+        file="src/elastream/simulator/query.py",
+        before="s.model.name: float(n) for",
+        after="s.model.name: float(n) * 0.999 for",
+        test="tests/property/test_simulator.py::test_records_in_are_processed_plus_queued_at_every_step",
+    ),
+    Mutant(
+        fault="a batch reads records that have not arrived",
+        file="src/elastream/simulator/query.py",
+        before="source.planned = source.committed + records",
+        after="source.planned = source.committed + records + 1",
+        test="tests/property/test_simulator.py::test_records_in_are_processed_plus_queued_at_every_step",
+    ),
+    Mutant(
+        fault="delays are measured to the trigger instead of the commit",
+        file="src/elastream/simulator/delay.py",
+        before="Stretch(committed_s, committed_s - end_s, committed_s - start_s, records)",
+        after="Stretch(committed_s, committed_s - end_s - 1.0, committed_s - start_s - 1.0, records)",
+        test="tests/property/test_simulator.py::test_delay_quantiles_equal_those_of_single_records",
+    ),
+    Mutant(
+        fault="apply does nothing (platform)",
+        file="src/elastream/simulator/platform.py",
+        before="self.engine.resize(decision.allocation[POOL], decision.leave_first)",
+        after="pass",
+        test="tests/stories/test_scaling.py::test_a_rising_load_grows_the_pool_and_the_backlog_drains",
+    ),
+    Mutant(
+        fault="apply does nothing (controller)",
+        file="src/elastream/loop/controller.py",
+        before="self.platform.apply(decision)",
+        after="pass",
+        test="tests/stories/test_scaling.py::test_an_idle_query_goes_to_the_minimum",
+    ),
+    Mutant(
+        fault="wanted and ready swapped",
+        file="src/elastream/core/observation.py",
+        before="return {pool.name: pool.wanted for pool in self.pools}",
+        after="return {pool.name: pool.ready for pool in self.pools}",
+        test="tests/unit/test_decision.py::test_a_hold_stays_at_what_is_wanted_while_workers_are_starting",
+    ),
+    Mutant(
+        fault="the last observation is returned again",
+        file="src/elastream/simulator/platform.py",
+        before="        seen = self._look(now_s)\n",
+        after="        seen = self._seen = getattr(self, '_seen', None) or self._look(now_s)\n",
+        test="tests/stories/test_scaling.py::test_a_falling_load_gives_workers_back_and_keeps_up",
+    ),
+    Mutant(
+        fault="a look that was seen before is taken for a new one",
+        file="src/elastream/loop/controller.py",
+        before="if self._seen_s is not None and now.at_s <= self._seen_s:",
+        after="if False:",
+        test="tests/unit/test_controller.py::test_the_same_look_again_makes_the_loop_hold_and_say_so",
+    ),
+    Mutant(
+        fault="a guard is skipped",
+        file="src/elastream/loop/planner.py",
+        before="for name, guard in self.guards.items():\n            decision = guard.adjust",
+        after="for name, guard in list(self.guards.items())[:-1]:\n            decision = guard.adjust",
+        test="tests/unit/test_planner.py::test_even_while_the_policy_fails_the_bounds_are_kept_and_a_pause_is_a_pause",
+    ),
+    Mutant(
+        fault="the clock is frozen",
+        file="src/elastream/loop/clock.py",
+        before="self._now_s = max(self._now_s, at_s)",
+        after="pass",
+        test="tests/stories/test_scaling.py::test_ticks_follow_the_clock_and_not_the_batches",
+    ),
+    Mutant(
+        fault="stale readings count as fresh",
+        file="src/elastream/core/credible.py",
+        before="oldest, newest = now.at_s - max_age_s,",
+        after="oldest, newest = now.at_s - 1e9,",
+        test="tests/stories/test_faults.py::test_late_metrics_are_unknown_and_never_a_crash",
+    ),
+    Mutant(
+        fault="rows of the running batch are no backlog",
+        file="src/elastream/simulator/platform.py",
+        before="committed=Reading(source.committed, now_s)",
+        after="committed=Reading(source.planned, now_s)",
+        test="tests/stories/test_faults.py::test_a_blocked_sink_raises_the_backlog_within_two_ticks",
+    ),
+    Mutant(
+        fault="a scarce cluster is not shared in proportion",
+        file="src/elastream/core/guards/scarce_cluster.py",
+        before="n * available // total)",
+        after="available // len(asked))",
+        test="tests/unit/guards/test_scarce_cluster.py::test_what_there_is_is_shared_in_proportion",
+    ),
+    Mutant(
+        fault="a torn last line of a journal is read",
+        file="src/elastream/loop/recording.py",
+        before="return lines - torn, torn",
+        after="return lines, False",
+        test="tests/unit/test_journal_reading.py::test_a_torn_last_line_is_left_out_with_a_warning",
+    ),
+    Mutant(
+        fault="secrets are written to the journal",
+        file="src/elastream/loop/journal.py",
+        before="line = tick_line(tick, self._redaction)",
+        after="line = tick_line(tick, Redaction('nothing-is-secret'))",
+        test="tests/unit/test_journal.py::test_secrets_are_not_written",
+    ),
+    Mutant(
+        fault="a replay compares nothing",
+        file="src/elastream/loop/replay.py",
+        before="return (one.allocation, one.kind, one.leave_first, one.add_on) == (",
+        after="return True or (",
+        test="tests/unit/test_replay.py::test_one_other_rate_makes_later_decisions_differ",
+    ),
+    Mutant(
+        fault="the policy's memory is not restored",
+        file="src/elastream/loop/planner.py",
+        before='self._memory = snapshot["memory"]',
+        after="self._memory = self.policy.start()",
+        test="tests/contract/test_policies.py::"
+        "test_stopped_in_the_middle_and_restored_from_json_it_goes_on_as_if_nothing_had_happened",
+    ),
+    Mutant(
+        fault="a policy reads the clock",
+        file="src/elastream/policies/fixed.py",
+        before='return Decision.keep(now, "the size at the start is kept")',
+        after="return Decision.keep(now, f\"the size at the start is kept, {__import__('time').time()}\")",
+        test="tests/contract/test_policies.py::"
+        "test_policies_are_pure_in_two_processes_with_other_clocks_and_hash_seeds",
+    ),
+    Mutant(
+        fault="a policy decides although what it needs is unknown",
+        file="src/elastream/policies/threshold.py",
+        before="        if unknown:\n",
+        after="        if False:\n",
+        test="tests/contract/test_policies.py::test_without_what_it_needs_it_holds_and_says_what_is_missing",
+    ),
+)
+
+
+def main() -> int:
+    """Kill every mutant, and say who did it."""
+    chosen = [mutant for mutant in MUTANTS if all(word in mutant.fault for word in sys.argv[1:])]
+    sound = sorted({mutant.test for mutant in chosen})
+    print(f"{len(chosen)} mutants; first, that {len(sound)} tests pass without them ...", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        code, output = run(sound, copied(Path(folder) / "sound"))
+        if code != PASSED:
+            print(output)
+            print("mutants: the named tests do not pass on the unchanged tree")
+            return 1
+        with ThreadPoolExecutor(WORKERS) as pool:
+            numbers = range(len(chosen))
+            survivors = sum(pool.map(lambda number: survives(number, chosen[number], Path(folder)), numbers))
+    print(f"{len(chosen) - survivors} of {len(chosen)} mutants died")
+    return 1 if survivors else 0
+
+
+def survives(number: int, mutant: Mutant, folder: Path) -> bool:
+    """Plant one fault and run the test that must notice."""
+    tree = copied(folder / str(number))
+    file = tree / mutant.file
+    text = file.read_text()
+    if text.count(mutant.before) != 1:
+        print(f"BROKEN    {mutant.fault}: {mutant.file} has the text to change {text.count(mutant.before)} times")
+        return True
+    file.write_text(text.replace(mutant.before, mutant.after))
+    code, output = run([mutant.test], tree)
+    died = code == FAILED
+    print(f"{'died' if died else 'SURVIVED':9} {mutant.fault}\n          by {mutant.test}", flush=True)
+    if not died:
+        print(output)
+    shutil.rmtree(tree)
+    return not died
+
+
+def copied(to: Path) -> Path:
+    """A copy of what tests need."""
+    to.mkdir()
+    for name in COPIED:
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, to / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(source, to / name)
+    return to
+
+
+def run(tests: list[str], tree: Path) -> tuple[int, str]:
+    """Run tests on a tree; the copy's sources come before the installed ones."""
+    environment = {**os.environ, "PYTHONPATH": str(tree / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
+    done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout[-2000:] + done.stderr[-500:]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
