@@ -11,7 +11,7 @@ from elastream.core.observation import Trigger
 from elastream.policies import policies
 from elastream.simulator.model import ApplicationModel
 from elastream.simulator.models import model
-from elastream.simulator.run import simulate
+from elastream.simulator.run import Simulation
 from elastream.workloads import parse_workload
 
 DURATION_S = 140 * 60.0
@@ -41,14 +41,19 @@ def with_trigger(interval_s: float | None) -> ApplicationModel:
 
 def run(app: ApplicationModel, name: str) -> object:
     """One run."""
-    return simulate(app, LOAD, policies.build(name), name=name, duration_s=DURATION_S)
+    return simulation(app, name).run()
 
 
 def batches(app: ApplicationModel, name: str) -> int:
     """How many batches such a run has."""
     counted = _Batches()
-    simulate(app, LOAD, policies.build(name), name=name, duration_s=DURATION_S, journals=[counted])
+    simulation(app, name).run([counted])
     return counted.number
+
+
+def simulation(app: ApplicationModel, name: str) -> Simulation:
+    """A run of one policy with its defaults."""
+    return Simulation(app, LOAD, policies.build(name), name=name, duration_s=DURATION_S)
 
 
 class _Batches:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from elastream.loop.replay import replay
     from elastream.policies import policies
     from elastream.registry import setting
-    from elastream.simulator.run import simulate
+    from elastream.simulator.run import Simulation
     from elastream.workloads import parse_workload, workloads
 
     __version__: str
@@ -35,13 +35,13 @@ __all__ = [
     "Platform",
     "Policy",
     "Signal",
+    "Simulation",
     "__version__",
     "parse_workload",
     "policies",
     "read",
     "replay",
     "setting",
-    "simulate",
     "workloads",
 ]
 
@@ -57,12 +57,12 @@ _HOMES = {
     "Platform": "core.protocols",
     "Policy": "core.protocols",
     "Signal": "core.signals",
+    "Simulation": "simulator.run",
     "parse_workload": "workloads",
     "policies": "policies",
     "read": "loop.recording",
     "replay": "loop.replay",
     "setting": "registry",
-    "simulate": "simulator.run",
     "workloads": "workloads",
 }
 

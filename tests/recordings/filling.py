@@ -131,12 +131,14 @@ class Stage:
     def ended(self) -> bool:
         return self.seen["status"] in ("COMPLETE", "FAILED")
 
-    @property
-    def batch(self) -> int | None:
-        return None if self.job is None or self.is_foreign else int(self.job["streaming.sql.batchId"])
+    def batch_of(self, query: str) -> int | None:
+        """The batch it belongs to, if it is one of that query."""
+        if self.job is None or self.job["sql.streaming.queryId"] != query:
+            return None
+        return int(self.job["streaming.sql.batchId"])
 
     @property
-    def is_foreign(self) -> bool:
+    def is_of_no_query(self) -> bool:
         return self.job is not None and self.job["sql.streaming.queryId"] is None
 
     @property
@@ -147,7 +149,7 @@ class Stage:
 
     @property
     def useful_s(self) -> float:
-        return max(0.0, self.busy_s - self.seen["shuffleFetchWaitTime"] / 1000)
+        return max(0.0, self.busy_s - float(self.seen["shuffleFetchWaitTime"]) / 1000)
 
     @property
     def records_in(self) -> int:
@@ -296,7 +298,7 @@ class Known:
         every = re.fullmatch(r"processing time (\d+) s", recording.header["trigger"])
         self._trigger = Trigger(interval_s=float(every[1]) if every else None)
         # Once for all: anew at each look, the same moment would differ by a millisecond or two.
-        self._ahead_s = first["utc_s"] - first["at_s"]
+        self._ahead_s = float(first["utc_s"] - first["at_s"])
         self._began_s = float(first["at_s"])
         self._identity = (str(first["query"]["id"]), str(first["query"]["name"]))
         self._executors = Executors(recording.header["cores_per_executor"])
@@ -317,7 +319,7 @@ class Known:
         self._take_stages(look)
         self._judge_stages(look)
         pool = self._executors.pool(look["executors"], now_s)
-        foreign = sum(stage.seen["numActiveTasks"] for stage in self._stages.values() if stage.is_foreign)
+        foreign = sum(stage.seen["numActiveTasks"] for stage in self._stages.values() if stage.is_of_no_query)
         return Observation(
             at_s=now_s,
             utc_s=look["utc_s"] + look["look_ms"] / 1000,
@@ -374,13 +376,14 @@ class Known:
     def _judge_stages(self, look: Json) -> None:
         """Gives every stage that has ended to an operator, or for good to none: totals are not to fall."""
         for stage in self._stages.values():
-            if stage.judged or not stage.ended or stage.batch is None:
+            batch = stage.batch_of(self._identity[0])
+            if stage.judged or not stage.ended or batch is None:
                 continue
-            parts = self._plans.get(stage.batch)
+            parts = self._plans.get(batch)
             if parts is not None and stage.ids is not None:
                 part = part_with(stage.ids, parts)
                 stage.operator, stage.judged = part.name if part else None, True
-            elif stage.batch in self._batches or not look["query"]["isActive"]:
+            elif batch in self._batches or not look["query"]["isActive"]:
                 stage.judged = True
 
     def _query(self, look: Json, now_s: float) -> Query:
@@ -448,7 +451,7 @@ class Known:
         )
 
     def _stages_of(self, batch: int) -> list[Stage]:
-        return [stage for stage in self._stages.values() if stage.batch == batch]
+        return [stage for stage in self._stages.values() if stage.batch_of(self._identity[0]) == batch]
 
     def _is_passed_over(self, stage: Stage) -> bool:
         """Whether a stage has been skipped or will be: one that its job needs later has already begun."""
@@ -510,7 +513,7 @@ class Known:
             arrived=arrived,
             arrived_from=None if arrived is None else "reported",
             committed=committed,
-            backlog_age_s=None if curve is None or committed is None else self._backlog_age(curve, committed, look["at_s"]),
+            backlog_age_s=self._backlog_age(curve, committed, look["at_s"]) if curve and committed else None,
             partitions=None if _reads_files(described) else self._tasks(f"read-{place}"),
         )
 
@@ -575,11 +578,13 @@ class Known:
     def _sunk(self) -> Reading | None:
         """What the sink was given; unknown for foreachBatch, whose jobs are the user's own."""
         rows = [batch.progress["sink"]["numOutputRows"] for batch in self._batches.values()]
-        return None if any(number < 0 for number in rows) else Reading(sum(rows), self._last_end_s)
+        return None if not rows or min(rows) < 0 else Reading(sum(rows), self._last_end_s)
 
     def _total_s(self, stages: Sequence[Stage]) -> Reading:
         ends = [self._monotonic(utc_s(stage.seen["completionTime"])) for stage in stages]
-        return Reading(sum(stage.busy_s for stage in stages), max([self._began_s, *ends]))
+        # Of a batch that is over it is known what ran in it, and also what did not.
+        batches = [batch.ended_s for batch in self._batches.values() if self._is_complete(batch)]
+        return Reading(sum(stage.busy_s for stage in stages), max([self._began_s, *ends, *batches]))
 
 
 def _sum(rows: Sequence[float | None]) -> float | None:

@@ -11,7 +11,7 @@ from elastream.policies import policies
 from elastream.simulator.faults import Fault
 from elastream.simulator.model import ApplicationModel
 from elastream.simulator.models import model
-from elastream.simulator.run import Outcome, simulate
+from elastream.simulator.run import Outcome, Simulation
 from elastream.workloads import parse_workload
 
 TICK_S = 15.0
@@ -87,7 +87,7 @@ def tell(
 ) -> Story:
     """Run to the end and keep everything."""
     story = Story()
-    story.outcome = simulate(
+    simulation = Simulation(
         app,
         parse_workload(workload),
         policies.build(policy, settings),
@@ -96,7 +96,7 @@ def tell(
         tick_s=tick_s,
         guards=guards,
         faults=faults,
-        journals=[story],
         seed=7,
     )
+    story.outcome = simulation.run([story])
     return story

@@ -62,6 +62,15 @@ def test_a_query_that_waits_for_its_trigger_is_not_idle() -> None:
     assert min(story.wanted(from_s=120)) >= 3
 
 
+@pytest.mark.parametrize("asap", [False, True])
+def test_under_a_constant_load_the_size_comes_to_rest(asap: bool) -> None:
+    story = tell(application(asap=asap, initial_workers=1), "constant(35k)", "lag-proportional", minutes=60)
+    later = story.wanted(from_s=1800)
+    # 120 ticks, with a noise of 5 % in what a batch costs.
+    assert sum(a != b for a, b in zip(later, later[1:], strict=False)) <= 4
+    assert max(later) - min(later) <= 1
+
+
 def test_two_queries_share_the_pool_and_the_reason_names_both() -> None:
     story = tell(application("two-queries", initial_workers=4), "constant(20k)", "lag-proportional", minutes=20)
     assert "windowed-count: 20,000/s" in story.reasons()[-1]

@@ -13,7 +13,7 @@ from elastream.core.errors import BadInput
 
 SPARK_PREFIX = "spark.elastream."
 ENVIRONMENT_PREFIX = "ELASTREAM_"
-NOT_SETTINGS = frozenset({"ELASTREAM_REQUIRE"})
+NOT_SETTINGS = frozenset({"ELASTREAM_REQUIRE", "ELASTREAM_DEBUG"})
 """Variables with our prefix that are for the test suite."""
 
 

@@ -1,7 +1,8 @@
 """One look at an application: its pools, workers and queries, and the work that belongs to none of them.
 
 Unknown is None, zero is a value. What was measured carries the time it was measured at; what is too old or impossible
-is made unknown by `credible` before a policy sees it. Totals only grow (see `signals`).
+is made unknown by `credible` before a policy sees it. Totals only grow (see `signals`); one that has not moved carries
+the time it was last seen not to have moved, so that it does not grow old during a long batch.
 """
 
 import math

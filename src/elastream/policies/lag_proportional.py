@@ -1,7 +1,8 @@
 """Workers in proportion to what arrives plus what waits.
 
 What most lag-based autoscalers come down to: enough slots for the arrival rate, and as many more as drain the backlog
-within a given time. A backlog of about one batch is how micro-batches work and no reason to grow.
+within a given time. With micro-batches a backlog rises until a batch is committed and then falls, so what counts is
+what was left right after the last commit; and of that, what arrives within one trigger interval is no reason to grow.
 """
 
 from collections.abc import Mapping
@@ -57,7 +58,7 @@ class LagProportional:
         slots: dict[str, float] = {}
         sentences: list[str] = []
         for query in now.queries:
-            demand = self._demand(query, known, memory)
+            demand = self._demand(query, now.at_s, known, memory)
             if isinstance(demand, str):
                 return Decision.hold(now, demand)
             slots[query.id], sentence = demand
@@ -69,7 +70,7 @@ class LagProportional:
         evidence: dict[str, Json] = {f"slots/{name}": need for name, need in slots.items()}
         return Decision(allocation=allocation, reason="; ".join(sentences) or "no query runs", evidence=evidence)
 
-    def _demand(self, query: Query, known: Knowledge, memory: Memory) -> tuple[float, str] | str:
+    def _demand(self, query: Query, now_s: float, known: Knowledge, memory: Memory) -> tuple[float, str] | str:
         """Slots for one query and a sentence about it, or why they are not known."""
         if query.phase == "terminated":
             return 0.0, f"{query.name} has ended"
@@ -81,14 +82,14 @@ class LagProportional:
         cost = batch_cost([batch[1:] for batch in memory.get(query.id, [])]) or _cost_so_far(query)
         if cost is None:
             return f"no task of {query.name} has been measured yet"
-        return self._slots(query, known, cost, arrival, backlog)
+        period_s = query.trigger.interval_s or self.asap_batch_s
+        excess = max(0.0, _left_behind(query, now_s, arrival, backlog) - arrival * period_s)
+        return self._slots(query, known, cost, arrival, excess)
 
     def _slots(
-        self, query: Query, known: Knowledge, cost: BatchCost, arrival: float, backlog: float
+        self, query: Query, known: Knowledge, cost: BatchCost, arrival: float, excess: float
     ) -> tuple[float, str]:
         period_s = query.trigger.interval_s or self.asap_batch_s
-        last_s = min(query.finished.duration_s, period_s) if query.finished else 0.0
-        excess = max(0.0, backlog - arrival * (period_s + last_s))
         rows = (arrival + excess / self.drain_s) * period_s
         # Never less than half a period for tasks, however long the driver takes: slots cannot shorten it.
         task_s = max(period_s - _driver_s(query, known, self.window_s), period_s / 2)
@@ -97,6 +98,15 @@ class LagProportional:
             f"{query.name}: {arrival:,.0f}/s arrive and {excess:,.0f} records wait beyond one batch, "
             f"{cost.per_record_s * 1e6:.1f} slot-us each: {slots:.1f} slots"
         )
+
+
+def _left_behind(query: Query, now_s: float, arrival: float, backlog: float) -> float:
+    """The backlog right after the last commit, or what has come since the running batch began, if that is more."""
+    if query.finished is None:
+        return backlog
+    after_commit = backlog - arrival * (now_s - query.finished.ended_s)
+    since_start = arrival * (now_s - query.running.started_s) if query.running else 0.0
+    return max(after_commit, since_start)
 
 
 def _cost_so_far(query: Query) -> BatchCost | None:

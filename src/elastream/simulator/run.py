@@ -93,36 +93,41 @@ class Outcome:
     """In which form the policy ran."""
 
 
-def simulate(
-    model: ApplicationModel,
-    workload: Workload | Mapping[str, Workload],
-    policy: Policy[Any],
-    *,
-    name: str,
-    guards: Guards | None = None,
-    duration_s: float,
-    tick_s: float = 15.0,
-    seed: int = 0,
-    faults: Sequence[Fault] = (),
-    journals: Sequence[Journal] = (),
-    progress: Callable[[float], None] | None = None,
-) -> Outcome:
-    """Run to the end, in virtual time. `progress` is told the time now and then."""
-    curves = _curves(model, workload, duration_s, seed)
-    clock = VirtualClock()
-    platform = SimulatedSpark(model, curves, clock, seed=seed, faults=faults)
-    planner = Planner(policy, guards or {}, platform.provides)
-    form = checked(planner, platform, name)
-    strips = Strips()
-    told = [_Progress(progress)] if progress else []
-    controller = Controller(
-        platform=platform, planner=planner, clock=clock, tick_s=tick_s, journals=[strips, *journals, *told]
-    )
-    controller.run(until_s=duration_s)
-    controller.close()
-    platform.engine.advance(duration_s)
-    strips.rate_rps = [sum(curve.rate(at_s) for curve in curves.values()) for at_s in strips.at_s]
-    return Outcome(summary=_summary(name, platform, strips, duration_s, tick_s), strips=strips, form=form)
+class Simulation:
+    """A run that has not begun: one policy, one model, one workload, in virtual time."""
+
+    def __init__(
+        self,
+        model: ApplicationModel,
+        workload: Workload | Mapping[str, Workload],
+        policy: Policy[Any],
+        *,
+        name: str,
+        guards: Guards | None = None,
+        duration_s: float,
+        tick_s: float = 15.0,
+        seed: int = 0,
+        faults: Sequence[Fault] = (),
+    ) -> None:
+        self.name = name
+        self.duration_s = duration_s
+        self._curves = _curves(model, workload, duration_s, seed)
+        clock = VirtualClock()
+        self.platform = SimulatedSpark(model, self._curves, clock, seed=seed, faults=faults)
+        self.planner = Planner(policy, guards or {}, self.platform.provides)
+        self.controller = Controller(platform=self.platform, planner=self.planner, clock=clock, tick_s=tick_s)
+
+    def run(self, journals: Sequence[Journal] = (), progress: Callable[[float], None] | None = None) -> Outcome:
+        """Run to the end. `progress` is told the time of every tick."""
+        form = checked(self.planner, self.platform, self.name)
+        strips = Strips()
+        told = [_Progress(progress)] if progress else []
+        self.controller.journals = [strips, *journals, *told]
+        self.controller.run(until_s=self.duration_s)
+        self.controller.close()
+        self.platform.engine.advance(self.duration_s)
+        strips.rate_rps = [sum(curve.rate(at_s) for curve in self._curves.values()) for at_s in strips.at_s]
+        return Outcome(summary=_summary(self.name, self.platform, strips, self.duration_s), strips=strips, form=form)
 
 
 def _curves(
@@ -135,7 +140,7 @@ def _curves(
     return {query.name: curve for query in model.queries}
 
 
-def _summary(name: str, platform: SimulatedSpark, strips: Strips, duration_s: float, tick_s: float) -> Summary:
+def _summary(name: str, platform: SimulatedSpark, strips: Strips, duration_s: float) -> Summary:
     parts = [part for query in platform.engine.queries for part in query.delays]
     p50, p95, p99 = quantiles(parts, (0.5, 0.95, 0.99)).tolist() if parts else (None, None, None)
     sources = [source for query in platform.engine.queries for source in query.sources]

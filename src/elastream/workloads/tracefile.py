@@ -96,6 +96,8 @@ def _choose(header: Sequence[str], file: str, column: str | None, time_column: s
 
 def _column(header: Sequence[str], candidates: Iterable[str], setting: str, file: str) -> str:
     found = next((name for name in candidates if name in header), None)
+    if not header:
+        raise BadInput(f"{file}: the file is empty; a trace has a header and at least one row")
     if found is None:
         wanted = " or ".join(repr(name) for name in candidates)
         raise BadInput(f"{file}: no column is called {wanted}, only {', '.join(header)}; name it with {setting}=")

@@ -1,0 +1,48 @@
+# Recipes name files relative to this folder, so that its path may hold spaces.
+BIN := .venv/bin
+CODE := $(wildcard src tests tools benchmarks examples)
+PYTEST := $(BIN)/python -m pytest
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-full mutants bench lint format lock clean
+# The steps of a target wait for each other, with -j as well.
+.NOTPARALLEL:
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | awk -F '\t' '{ printf "make %-10s %s\n", $$1, $$2 }'
+
+setup: ## make or refresh .venv (every target that needs it does so by itself)
+	@tools/setup.sh
+
+demo: setup ## show what Elastream does, in a minute
+	@$(BIN)/elastream demo
+
+test: lint ## static checks, then every test but the long matrix
+	@$(PYTEST) -m "not full"
+
+test-full: lint ## static checks, then every test
+	@$(PYTEST)
+
+mutants: setup ## break the code on purpose and see whether the tests notice
+	@$(BIN)/python tools/mutants.py
+
+bench: setup ## run every benchmark
+	@set -e; for script in $$(grep -l __main__ benchmarks/*.py); do \
+		echo "== $$script"; $(BIN)/python -m "benchmarks.$$(basename "$$script" .py)"; \
+	done
+
+lint: setup ## style, types and layers
+	@$(BIN)/ruff check $(CODE)
+	@$(BIN)/ruff format --check $(CODE)
+	@$(BIN)/mypy $(CODE)
+	@$(BIN)/lint-imports --no-logo
+
+format: setup ## rewrite the code in the house style
+	@$(BIN)/ruff check --fix $(CODE)
+	@$(BIN)/ruff format $(CODE)
+
+lock: ## refresh the lock files
+	@tools/setup.sh --lock
+
+clean: ## remove what the other targets made
+	rm -rf .venv .tools build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

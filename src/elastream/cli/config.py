@@ -1,0 +1,101 @@
+"""`elastream config`."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from elastream.cli.options import Conf, ConfigFile, Json
+from elastream.cli.output import console, print_json, print_table
+from elastream.core.errors import BadInput
+
+if TYPE_CHECKING:
+    from elastream.config import Redaction, Resolution
+
+
+def config(
+    assignments: Annotated[
+        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="A setting by its path; may be repeated.")
+    ] = None,
+    conf: Conf = None,
+    config: ConfigFile = None,
+    json: Json = False,
+) -> None:
+    """Show every setting, its value, and where the value came from.
+
+    A flag wins over spark.elastream.*, that over ELASTREAM_*, that over the YAML file, and all over the default.
+    Passwords and the like are hidden.
+
+    [bold]Examples[/bold]
+
+    elastream config
+
+    elastream config --config elastream.yaml --set executors.max=20
+
+    ELASTREAM_SLO__P95_S=30s elastream config --conf spark.elastream.policy=lag-proportional
+    """
+    from elastream.config import SPARK_PATTERN, Redaction, resolve, spark_arguments
+
+    spark = spark_arguments(conf or [])
+    found = resolve(_assigned(assignments or []), spark, os.environ, config)
+    rows = _rows(found, Redaction(spark.get("spark.redaction.regex", SPARK_PATTERN)))
+    if json:
+        print_json({path: {"value": value, "from": origin} for path, value, origin in rows})
+    else:
+        _print(rows)
+
+
+def _assigned(pairs: list[str]) -> dict[str, Any]:
+    flags: dict[str, Any] = {}
+    for pair in pairs:
+        path, equals, value = pair.partition("=")
+        if not equals or not path.strip():
+            raise BadInput(f"--set {pair}: write it as path=value")
+        flags[path.strip()] = value.strip()
+    return flags
+
+
+def _rows(found: Resolution, redaction: Redaction) -> list[tuple[str, object, str]]:
+    rows: list[tuple[str, object, str]] = []
+    for path, text, origin in found.printable(redaction):
+        value = found.origins[path].value
+        is_plain = value is None or isinstance(value, (bool, int, float))
+        rows.append((path, value if is_plain else text, origin))
+        if path == "policy":
+            rows += _policy_defaults(found)
+    return rows
+
+
+def _policy_defaults(found: Resolution) -> list[tuple[str, object, str]]:
+    """The settings of the policy that nobody has set; a policy that does not exist is told here."""
+    from elastream.cli.settings_table import settings_json
+    from elastream.policies import policies
+    from elastream.registry import read_settings
+
+    name, origin = found.origins["policy"]
+    try:
+        policies.build(str(name), found.settings.policy_settings)
+        given = read_settings(policies.get(str(name)), found.settings.policy_settings, f"policy {name}")
+    except BadInput as wrong:
+        raise BadInput(f"{origin}: {wrong}") from None
+    return [
+        (f"policy_settings.{one['name']}", one["default"], "default")
+        for one in settings_json(policies.settings(str(name)))
+        if one["name"] not in given
+    ]
+
+
+def _print(rows: list[tuple[str, object, str]]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for heading in ("setting", "value", "from"):
+        table.add_column(heading, overflow="fold", no_wrap=heading == "setting")
+    for path, value, origin in rows:
+        text = "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+        is_default = origin == "default"
+        table.add_row(path, Text(text, style="" if is_default else "bold"), Text(origin, style="dim" * is_default))
+    print_table(console(), table)

@@ -1,0 +1,92 @@
+"""`elastream demo`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from elastream.cli.output import console
+
+if TYPE_CHECKING:
+    from elastream.simulator.model import ApplicationModel
+    from elastream.simulator.run import Summary
+
+# The load comes up from a trough, is hit by a burst on the way, and goes back. Load, start and promise were picked from
+# many so that the policies differ visibly and one of them keeps the promise cheaply: a picture, and no evidence.
+LOAD = "cosine(20k..70k, period=120m, shift=60m) + spike(30k, at=40m, for=5m)"
+POLICIES = ("fixed(workers=9)", "threshold", "lag-proportional")
+MINUTES = 120
+START = 3
+SLO_S = 60.0
+
+NEXT = (
+    ("elastream simulate --help", "another load, another policy, faults"),
+    ("elastream policies", "what can decide, and what it needs"),
+    ("elastream workloads", "loads to try, recorded ones among them"),
+)
+
+
+def demo(
+    last: Annotated[int, typer.Option(min=0, help="How many sentences of the best policy's why to print.")] = 6,
+) -> None:
+    """A minute's look at what Elastream does: three policies under a load that rises, spikes and falls.
+
+    [bold]Examples[/bold]
+
+    elastream demo
+
+    elastream demo --last 20
+    """
+    from pathlib import Path
+    from tempfile import TemporaryDirectory
+
+    from elastream.cli.reading import folder_names, read_policy
+    from elastream.cli.results import best_of
+    from elastream.cli.scenario import Scenario
+    from elastream.cli.simulate import print_runs, run_all
+    from elastream.cli.why import print_lines
+    from elastream.loop.recording import read
+    from elastream.loop.why import sentences
+    from elastream.workloads import parse_workload
+
+    scenario = Scenario(model=_model(), workload=parse_workload(LOAD), duration_s=MINUTES * 60.0)
+    contenders = [read_policy(text) for text in POLICIES]
+    scenario.check(contenders)
+    screen = console()
+    screen.print("A streaming query on simulated Spark, under a load that rises, spikes and falls. Three policies")
+    screen.print(f"decide how many executors it has. Promised: 95 of 100 records are committed within {SLO_S:g} s.")
+    screen.print()
+    with TemporaryDirectory() as folder:
+        runs = run_all(scenario, contenders, out=Path(folder))
+        best = best_of(runs)
+        recorded = Path(folder) / folder_names(contenders)[best.contender.label]
+        lines = list(sentences(read(recorded)))[-last:] if last else []
+    print_runs(scenario, runs)
+    screen.print()
+    screen.print(_verdict(best.contender.label, best.summary))
+    screen.print("The load was picked to show the differences; under another one another policy may be best.")
+    if lines:
+        screen.print()
+        screen.print(f"Its last {len(lines)} sentences, as `elastream why` tells them (time since the start):")
+        print_lines(lines)
+    screen.print()
+    screen.print("Where to go next")
+    for command, what in NEXT:
+        screen.print(f"  {command:<28}{what}")
+
+
+def _model() -> ApplicationModel:
+    from dataclasses import replace
+
+    from elastream.cli.scenario import resized
+    from elastream.core.observation import Slo
+    from elastream.simulator.models import model
+
+    base = resized(model("windowed-count"), initial_workers=START)
+    return replace(base, queries=tuple(replace(query, slo=Slo(p95_s=SLO_S)) for query in base.queries))
+
+
+def _verdict(label: str, summary: Summary) -> str:
+    within, hours = summary.within_slo or 0.0, summary.worker_hours
+    return f"{label} did best: it kept the promise for {within:.1%} of the time, with {hours:.1f} executor-hours."

@@ -1,0 +1,59 @@
+"""Strips on the console."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from elastream.cli.output import is_drawable
+from elastream.cli.strips import ASCII, BLOCKS, Block, Strip, axis, blocks
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+INDENT = 2
+NARROWEST = 20
+WIDEST = 160
+"""Beyond it, the eye loses the line."""
+
+
+def draw(console: Console, groups: Sequence[Block], duration_s: float) -> None:
+    """All strips over the same columns, the times below them."""
+    from rich.text import Text
+
+    characters = BLOCKS if is_drawable(BLOCKS, console.encoding) else ASCII
+    strips = [strip for group in groups for strip in group.strips]
+    left = INDENT + max(len(strip.label) for strip in strips) + 2
+    right = max(len(strip.extent()) for strip in strips) + 2
+    width = min(WIDEST, max(NARROWEST, console.width - left - right))
+    tops = _tops(strips)
+    for group in groups:
+        if group.heading:
+            console.print(Text(group.heading, style="bold"), no_wrap=True, overflow="ellipsis")
+        for strip in group.strips:
+            line = Text(f"{' ' * INDENT}{strip.label}".ljust(left))
+            line.append_text(_drawn(strip, width, duration_s, strip.top or tops[strip.label], characters))
+            line.append(f"  {strip.extent()}", style="dim")
+            console.print(line, no_wrap=True, overflow="ignore", crop=False)
+    console.print(Text(" " * left + axis(width, duration_s), style="dim"), no_wrap=True, overflow="ignore", crop=False)
+
+
+def _tops(strips: Sequence[Strip]) -> dict[str, float]:
+    """Strips of one label share a scale, so that the eye may compare them."""
+    tops: dict[str, float] = {}
+    for strip in strips:
+        tops[strip.label] = max(tops.get(strip.label, 0.0), *strip.known(), 0.0)
+    return tops
+
+
+def _drawn(strip: Strip, width: int, duration_s: float, top: float, characters: str) -> Text:
+    from rich.text import Text
+
+    columns = strip.columns(width, duration_s)
+    drawn = Text(blocks(columns, top, characters), style=strip.style)
+    if strip.limit is not None:
+        for i, value in enumerate(columns):
+            if value is not None and value > strip.limit:
+                drawn.stylize("red", i, i + 1)
+    return drawn

@@ -1,0 +1,70 @@
+"""How far a long command has come, on stderr: a bar on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from elastream.cli.output import error_console, tell
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+
+PATIENCE_S = 2.0
+"""What is done by then needs no progress."""
+LINE_EVERY_S = 5.0
+
+
+class Progress:
+    """Counts several runs of one length."""
+
+    def __init__(self, runs: int, duration_s: float, *, quiet: bool, clock: Callable[[], float] = time.monotonic):
+        self._total_s = runs * duration_s
+        self._duration_s = duration_s
+        self._quiet = quiet
+        self._clock = clock
+        self._began = self._told = clock()
+        self._finished = 0
+        self._label = ""
+        self._bar: Bar | None = None
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def begin(self, label: str) -> None:
+        """The next run."""
+        self._label = label
+
+    def at(self, at_s: float) -> None:
+        """The present run has come so far."""
+        now = self._clock()
+        if self._quiet or now - self._began < PATIENCE_S:
+            return
+        done = (self._finished * self._duration_s + at_s) / self._total_s
+        if sys.stderr.isatty():
+            self._draw(done)
+        elif self._told == self._began or now - self._told >= LINE_EVERY_S:
+            self._told = now
+            tell(f"{self._label}: {done:.0%} of all")
+
+    def end(self) -> None:
+        """The present run is done."""
+        self._finished += 1
+
+    def _draw(self, done: float) -> None:
+        if self._bar is None:
+            from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+            from rich.progress import Progress as Bar
+
+            columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+            self._bar = Bar(*columns, console=error_console(), transient=True)
+            self._bar.add_task(self._label, total=1.0)
+            self._bar.start()
+        self._bar.update(self._bar.task_ids[0], completed=done, description=self._label)

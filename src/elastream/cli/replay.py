@@ -1,0 +1,96 @@
+"""`elastream replay`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from elastream.cli.options import GuardTexts, Json
+from elastream.cli.output import console, print_json, tell
+
+if TYPE_CHECKING:
+    from elastream.core.decision import Decision
+    from elastream.loop.replay import Difference, Replayed
+
+DIFFERENT = 1
+
+
+def replay(
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="A run folder, or one file of a journal.")],
+    policy: Annotated[
+        str | None, typer.Option(metavar="NAME(KEY=VALUE)", help="Decide with this policy, not the recorded one.")
+    ] = None,
+    guard: GuardTexts = None,
+    most: Annotated[int, typer.Option(min=1, help="Print at most so many differences.")] = 20,
+    json: Json = False,
+) -> None:
+    """Plan a recorded run again, and list where decisions differ.
+
+    With the recorded policy it shows whether today's code still decides the same. With another policy or other guards
+    the comparison is meaningful up to the first difference: from there on the recorded application followed other
+    decisions.
+
+    Exits with 0 if every decision is the same, and with 1 if some differ or the journal cannot be read.
+
+    [bold]Examples[/bold]
+
+    elastream replay runs/threshold
+
+    elastream replay runs/threshold --policy 'threshold(high=0.9)'
+
+    elastream replay runs/threshold --guard 'cool-down(after=120s)'
+    """
+    from elastream.cli.reading import journal_folder, read_guards, read_policy
+    from elastream.loop.recording import read
+    from elastream.loop.replay import replay as planned_again
+
+    chosen = read_policy(policy).policy if policy is not None else None
+    guards = read_guards(guard) if guard else None
+    recording = read(journal_folder(path))
+    for warning in recording.warnings:
+        tell(warning)
+    found = planned_again(recording, policy=chosen, guards=guards)
+    if json:
+        print_json(_as_json(found))
+    else:
+        _print(found, most)
+    if found.differences:
+        raise typer.Exit(DIFFERENT)
+
+
+def _print(found: Replayed, most: int) -> None:
+    screen = console()
+    for difference in found.differences[:most]:
+        screen.print(difference.sentence(), soft_wrap=True)
+    left = len(found.differences) - most
+    if left > 0:
+        screen.print(f"... and {left} more; --most {len(found.differences)} prints them all")
+    screen.print(found.sentence(), soft_wrap=True)
+    if found.changed and not found.differences:
+        screen.print("Another policy or other guards were asked, and decided the same throughout.")
+
+
+def _as_json(found: Replayed) -> dict[str, Any]:
+    return {
+        "ticks": found.ticks,
+        "missing": found.missing,
+        "changed": found.changed,
+        "meaningful_until": found.meaningful_until,
+        "sentence": found.sentence(),
+        "differences": [_difference(one) for one in found.differences],
+    }
+
+
+def _difference(one: Difference) -> dict[str, Any]:
+    return {
+        "number": one.number,
+        "at_s": one.at_s,
+        "recorded": _decision(one.recorded),
+        "planned": _decision(one.planned),
+    }
+
+
+def _decision(decision: Decision) -> dict[str, Any]:
+    return {"kind": decision.kind, "allocation": dict(decision.allocation), "reason": decision.sentence()}

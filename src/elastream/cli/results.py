@@ -1,0 +1,168 @@
+"""Runs side by side: a table, strips, and which of them did best."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from elastream.cli.drawing import draw
+from elastream.cli.output import print_table
+from elastream.cli.reading import Contender
+from elastream.cli.scenario import Scenario
+from elastream.cli.strips import Block, Strip, compact, spelt_time
+from elastream.simulator.run import Outcome, Summary
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+PROMISE_KEPT = 0.95
+"""From this share of time within the bound on, cost is what counts."""
+GAP = 2
+NARROWEST_LABEL = 16
+BEHIND_S = 60.0
+"""More than a minute's records left at the end: the run has not kept up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """A policy and what came of it."""
+
+    contender: Contender
+    outcome: Outcome
+
+    @property
+    def summary(self) -> Summary:
+        return self.outcome.summary
+
+    @property
+    def kept_up(self) -> bool:
+        """Whether it did its work, so that what it cost may be compared."""
+        found = self.summary
+        rps = (found.records + found.backlog_left) / found.duration_s
+        if found.backlog_left > rps * BEHIND_S:
+            return False
+        return found.within_slo is None or found.within_slo >= PROMISE_KEPT
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    above: str
+    heading: str
+    show: Callable[[Summary], str]
+    value: Callable[[Summary], float | None] | None = None
+    """What is compared, less being better; None where neither more nor less is."""
+    is_cost: bool = False
+    """Cheap is good only for those that did their work."""
+    dropped: int = 0
+    """In a narrow terminal the largest go first; those with 0 stay."""
+
+    def best(self, runs: Sequence[Run]) -> str | None:
+        """The text of the best value, if there is a choice and the values can be told apart."""
+        if self.value is None or len({self.show(run.summary) for run in runs}) < 2:
+            return None
+        compared = [run.summary for run in runs if run.kept_up or not self.is_cost]
+        values = [(value, self.show(summary)) for summary in compared if (value := self.value(summary)) is not None]
+        return min(values)[1] if values else None
+
+    def width(self, runs: Sequence[Run]) -> int:
+        texts = [self.above, self.heading, *(self.show(run.summary) for run in runs)]
+        return GAP + max(map(len, texts)) + len("*")
+
+
+_COLUMNS = (
+    _Column("executors", "mean", lambda s: f"{s.mean_workers:.1f}"),
+    _Column("", "max", lambda s: str(s.max_workers)),
+    _Column("executor", "hours", lambda s: f"{s.worker_hours:.1f}", lambda s: s.worker_hours, is_cost=True),
+    _Column("", "actions", lambda s: str(s.actions), dropped=1),
+    _Column("", "holds", lambda s: str(s.holds), dropped=3),
+    _Column("delay", "p50", lambda s: _time(s.delay_p50_s), lambda s: s.delay_p50_s, dropped=2),
+    _Column("", "p95", lambda s: _time(s.delay_p95_s), lambda s: s.delay_p95_s),
+    _Column("", "p99", lambda s: _time(s.delay_p99_s), lambda s: s.delay_p99_s, dropped=4),
+    _Column("", "max", lambda s: _time(s.delay_max_s), lambda s: s.delay_max_s),
+    _Column("within", "SLO", lambda s: _share(s.within_slo), lambda s: None if s.within_slo is None else -s.within_slo),
+    _Column("backlog", "left", lambda s: compact(s.backlog_left)),
+)
+
+
+def print_results(console: Console, runs: Sequence[Run]) -> None:
+    """One row per policy; the best values stand out where they can be compared."""
+    from rich.table import Table
+    from rich.text import Text
+
+    columns = _fitting(runs, console.width)
+    best = [column.best(runs) for column in columns]
+    # Where there are no colours, a star stands in for them.
+    is_starred = console.color_system is None
+    table = Table(box=None, pad_edge=False, padding=(0, 0, 0, GAP), header_style="bold")
+    room = max(NARROWEST_LABEL, console.width - sum(column.width(runs) for column in columns))
+    table.add_column("\npolicy", no_wrap=True, overflow="ellipsis", max_width=room)
+    for column, top in zip(columns, best, strict=True):
+        star = " " if is_starred and top else ""
+        table.add_column(f"{column.above}{star}\n{column.heading}{star}", justify="right", no_wrap=True)
+    for run in runs:
+        cells = []
+        for column, top in zip(columns, best, strict=True):
+            text = column.show(run.summary)
+            is_best = text == top and (run.kept_up or not column.is_cost)
+            star = "" if not is_starred or top is None else "*" if is_best else " "
+            cells.append(Text(text + star, style="bold green" if is_best else ""))
+        table.add_row(run.contender.label, *cells)
+    print_table(console, table)
+    if is_starred and any(best):
+        console.print("* the best; executor-hours are compared among policies that kept up")
+
+
+def _fitting(runs: Sequence[Run], width: int) -> list[_Column]:
+    """The columns there is room for."""
+    columns = [column for column in _COLUMNS if column.heading != "SLO" or _has_slo(runs)]
+    label = max(len(run.contender.label) for run in runs)
+    while sum(column.width(runs) for column in columns) + label > width:
+        expendable = max(columns, key=lambda column: column.dropped)
+        if not expendable.dropped:
+            break
+        columns.remove(expendable)
+    return columns
+
+
+def best_of(runs: Sequence[Run]) -> Run:
+    """The cheapest of those that kept up; if none did, the one with the shortest delays."""
+    good = [run for run in runs if run.kept_up]
+    if good:
+        return min(good, key=lambda run: run.summary.worker_hours)
+    return min(runs, key=lambda run: (-(run.summary.within_slo or 0.0), run.summary.delay_p95_s or 0.0))
+
+
+def print_strips(console: Console, scenario: Scenario, runs: Sequence[Run]) -> None:
+    """The load once, then what each policy made of it."""
+    first = runs[0].outcome.strips
+    rate = Strip(label="rate", at_s=first.at_s, values=first.rate_rps, unit="/s", style="cyan", by="max")
+    groups = [Block(heading="", strips=[rate]), *(_block(run, scenario) for run in runs)]
+    draw(console, groups, scenario.duration_s)
+
+
+def _block(run: Run, scenario: Scenario) -> Block:
+    found, most = run.outcome.strips, float(scenario.model.pool.max_workers)
+    at_s, slo = found.at_s, scenario.slo_s
+    delay = Strip(label="delay p95", at_s=at_s, values=found.delay_p95_s, unit="s", by="max", style="green", limit=slo)
+    return Block(
+        heading=run.contender.label,
+        strips=[
+            Strip(label="wanted", at_s=at_s, values=found.wanted, style="yellow", top=most),
+            Strip(label="ready", at_s=at_s, values=found.ready, style="blue", top=most),
+            Strip(label="backlog", at_s=at_s, values=found.backlog, by="max", style="magenta"),
+            delay,
+        ],
+    )
+
+
+def _has_slo(runs: Sequence[Run]) -> bool:
+    return any(run.summary.within_slo is not None for run in runs)
+
+
+def _time(seconds: float | None) -> str:
+    return "-" if seconds is None else spelt_time(seconds)
+
+
+def _share(share: float | None) -> str:
+    return "-" if share is None else f"{share:.1%}"

@@ -1,0 +1,86 @@
+"""What a run leaves behind: its journal, its numbers, and its series for other tools."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from elastream.cli.reading import Contender, plain_settings
+from elastream.cli.scenario import Scenario
+from elastream.core.errors import BadInput
+from elastream.loop.journal import Recorder, journal_files
+from elastream.loop.journal_format import describe
+from elastream.simulator.run import Outcome, Simulation, Strips
+
+SUMMARY, SERIES = "summary.json", "series.csv"
+
+
+def check_free(folder: Path, *, force: bool) -> None:
+    """Nobody's results are overwritten unasked."""
+    if folder.exists() and not folder.is_dir():
+        raise BadInput(f"--out {folder}: this is a file; name a folder")
+    if not force and folder.is_dir() and any(folder.iterdir()):
+        raise BadInput(f"--out {folder}: the folder is not empty; choose another one, or replace its runs with --force")
+
+
+def make_folder(folder: Path) -> Path:
+    """An empty folder for one run; what an earlier run left there goes, and nothing else."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for old in (*journal_files(folder), folder / SUMMARY, folder / SERIES):
+            old.unlink(missing_ok=True)
+    except OSError as wrong:
+        raise BadInput(f"--out {folder}: {wrong.strerror}") from None
+    return folder
+
+
+def recorder(folder: Path, simulation: Simulation, contender: Contender) -> Recorder:
+    """The journal of a run. Its clock starts in 1970, so that equal runs leave equal bytes."""
+    controller = simulation.controller
+    header = describe(
+        simulation.planner,
+        simulation.platform,
+        policy=contender.name,
+        tick_s=controller.tick_s,
+        max_age_s=controller.max_age_s,
+        utc_s=0.0,
+    )
+    return Recorder(folder, planner=simulation.planner, header=header, keep=1_000_000)
+
+
+def write_results(folder: Path, scenario: Scenario, contender: Contender, outcome: Outcome) -> None:
+    """The numbers and the series of a finished run."""
+    document = {**scenario.as_json(), **run_json(contender, outcome)}
+    (folder / SUMMARY).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    with (folder / SERIES).open("w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file, lineterminator="\n")
+        rows.writerow(["t_seconds", "rate", "wanted", "ready", "leaving", "backlog", "delay_p95_s", "decision"])
+        rows.writerows(_rows(outcome.strips))
+
+
+def run_json(contender: Contender, outcome: Outcome) -> dict[str, object]:
+    """One run as plain values."""
+    return {
+        "policy": contender.label,
+        "settings": plain_settings(contender.policy),
+        "form": outcome.form,
+        "summary": outcome.summary.as_json(),
+    }
+
+
+def _rows(strips: Strips) -> Sequence[tuple[object, ...]]:
+    return list(
+        zip(
+            strips.at_s,
+            strips.rate_rps,
+            strips.wanted,
+            strips.ready,
+            strips.leaving,
+            strips.backlog,
+            strips.delay_p95_s,
+            strips.kinds,
+            strict=True,
+        )
+    )

@@ -1,0 +1,50 @@
+"""The settings of a policy or a workload, as a table and as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from elastream.cli.output import print_table
+from elastream.core.quantity import spell_number, spell_seconds
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from elastream.registry import Setting
+
+
+def print_settings(console: Console, settings: Sequence[Setting]) -> None:
+    """Name, type, default and meaning."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for heading in ("setting", "type", "default", "meaning"):
+        table.add_column(heading, no_wrap=heading in ("setting", "default"), overflow="fold")
+    for one in settings:
+        table.add_row(one.name, one.type, default_text(one), one.doc)
+    print_table(console, table)
+
+
+def settings_json(settings: Sequence[Setting]) -> list[dict[str, Any]]:
+    """As plain values."""
+    return [
+        {"name": s.name, "type": s.type, "required": s.required, "default": _plain(s.default), "doc": s.doc}
+        for s in settings
+    ]
+
+
+def default_text(one: Setting) -> str:
+    """A default as the user would write it."""
+    if one.required:
+        return "required"
+    value = one.default
+    if value is None:
+        return "none"
+    if isinstance(value, float):
+        return spell_seconds(value) if one.name.endswith("_s") else spell_number(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _plain(value: object) -> object:
+    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)

@@ -1,0 +1,273 @@
+"""`elastream simulate`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from elastream.cli.options import Conf, ConfigFile, GuardTexts, Json
+from elastream.cli.output import console, print_json, tell
+from elastream.core.errors import BadInput
+
+if TYPE_CHECKING:
+    from elastream.cli.reading import Contender
+    from elastream.cli.results import Run
+    from elastream.cli.scenario import Scenario
+    from elastream.config import Resolution
+    from elastream.simulator.model import ApplicationModel
+
+DURATION_S = 140 * 60.0
+TICK_S = 15.0
+
+
+def simulate(
+    model: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME|FILE", help="A model by name (see `elastream models`), or a YAML file that describes one."
+        ),
+    ] = "windowed-count",
+    workload: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="Arrivals over time. Default: a cosine with a spike that suits the model."),
+    ] = None,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME(KEY=VALUE)", help="What decides, with settings if wanted; may be repeated to compare."
+        ),
+    ] = None,
+    trigger: Annotated[
+        str | None, typer.Option(metavar="DURATION|asap", help="Time between batches. Default: the model's.")
+    ] = None,
+    duration: Annotated[str | None, typer.Option(metavar="DURATION", help="How long to run. Default: 140m.")] = None,
+    minutes: Annotated[float | None, typer.Option(metavar="NUMBER", help="The same in minutes.")] = None,
+    tick: Annotated[str | None, typer.Option(metavar="DURATION", help="Time between two looks. Default: 15s.")] = None,
+    seed: Annotated[int, typer.Option(metavar="NUMBER", help="The same seed gives the same run.")] = 0,
+    executors: Annotated[str | None, typer.Option(metavar="MIN..MAX", help="Bounds. Default: the model's.")] = None,
+    start: Annotated[
+        int | None, typer.Option(metavar="NUMBER", help="Executors at the start. Default: the model's.")
+    ] = None,
+    slots: Annotated[
+        int | None, typer.Option(metavar="NUMBER", help="Slots per executor. Default: the model's.")
+    ] = None,
+    slo: Annotated[
+        str | None, typer.Option(metavar="DURATION", help="95 of 100 records are to be committed within this time.")
+    ] = None,
+    fault: Annotated[
+        list[str] | None, typer.Option(metavar="NAME(at=TIME)", help="What goes wrong, and when; may be repeated.")
+    ] = None,
+    guard: GuardTexts = None,
+    config: ConfigFile = None,
+    conf: Conf = None,
+    out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Keep journal, numbers and series there.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace runs that are in --out already.")] = False,
+    json: Json = False,
+) -> None:
+    """Run policies on a simulated Spark application, side by side, in seconds.
+
+    [bold]Examples[/bold]
+
+    elastream simulate --policy threshold --policy lag-proportional --slo 30s
+
+    elastream simulate --policy 'threshold(high=0.9, low=0.4)' --guard 'cool-down(after=300s, mode=blocking)'
+
+    elastream simulate --workload 'cosine(10k..90k, period=60m) + spike(20k, at=40m)' --executors 2..16 --start 4
+
+    elastream simulate --model job.yaml --trigger asap --fault 'worker-loss(at=10m, workers=2)' --out runs/loss
+
+    [bold]A model file[/bold]
+
+    name: clicks
+
+    pool: {min_workers: 1, max_workers: 8, slots_per_worker: 2}
+
+    queries: [{name: count, trigger: 10s, sources: [{name: clicks, partitions: 16}],
+    stages: [{name: parse, after: clicks, partitions: 16, slot_s_per_record: 50e-6}]}]
+    """
+    from elastream.cli.reading import folder_names, read_faults, read_guards
+    from elastream.cli.runfolder import check_free
+    from elastream.cli.scenario import Scenario, fitting_workload
+    from elastream.workloads import parse_workload
+
+    duration_s = _duration(duration, minutes)
+    chosen = _model(model, trigger, slots)
+    sources = _Sources(_flags(executors, slo, tick, read_guards(guard or [])), conf or [], config)
+    found = sources.resolved(None)
+    chosen = _bounded(chosen, found, start)
+    text = workload if workload is not None else fitting_workload(chosen, duration_s)
+    scenario = Scenario(
+        model=chosen,
+        workload=parse_workload(text),
+        duration_s=duration_s,
+        tick_s=found.settings.tick_s if _is_set(found, "tick_s") else TICK_S,
+        seed=seed,
+        guards=found.settings.build_guards(),
+        faults=read_faults(fault or []),
+    )
+    contenders = [sources.contender(text) for text in policy or [found.settings.policy]]
+    forms = scenario.check(contenders)
+    if out is not None:
+        check_free(out, force=force)
+    if not json:
+        for form in forms:
+            tell(form)
+    runs = run_all(scenario, contenders, out=out, quiet=json)
+    if json:
+        print_json({**scenario.as_json(), "runs": [_as_json(run) for run in runs]})
+    else:
+        print_runs(scenario, runs)
+        if out is not None:
+            first = folder_names(contenders)[contenders[0].label]
+            tell(f"kept in {out}; `elastream why {out / first}` tells what happened")
+
+
+def run_all(
+    scenario: Scenario,
+    contenders: Sequence[Contender],
+    *,
+    out: Path | None = None,
+    quiet: bool = False,
+) -> list[Run]:
+    """Run one policy after the other."""
+    from elastream.cli.progress import Progress
+    from elastream.cli.reading import folder_names
+    from elastream.cli.results import Run
+    from elastream.cli.runfolder import make_folder, recorder, write_results
+    from elastream.cli.scenario import troubles_told
+
+    runs, folders = [], folder_names(contenders)
+    with Progress(len(contenders), scenario.duration_s, quiet=quiet) as progress:
+        for contender in contenders:
+            progress.begin(contender.label)
+            simulation = scenario.simulation(contender)
+            folder = make_folder(out / folders[contender.label]) if out is not None else None
+            journals = [recorder(folder, simulation, contender).open()] if folder is not None else []
+            with troubles_told(contender.label):
+                outcome = simulation.run(journals, progress.at)
+            if folder is not None:
+                write_results(folder, scenario, contender, outcome)
+            runs.append(Run(contender=contender, outcome=outcome))
+            progress.end()
+    return runs
+
+
+def print_runs(scenario: Scenario, runs: Sequence[Run]) -> None:
+    """What was run, the table, the strips."""
+    from rich.text import Text
+
+    from elastream.cli.results import print_results, print_strips
+
+    screen = console()
+    screen.print(Text(scenario.sentence(), style="bold"))
+    screen.print(Text(str(scenario.workload), style="cyan"))
+    screen.print()
+    print_results(screen, runs)
+    screen.print()
+    print_strips(screen, scenario, runs)
+
+
+class _Sources:
+    """Where settings come from, asked once for the run and once for every policy."""
+
+    def __init__(self, flags: Mapping[str, Any], conf: Sequence[str], config: Path | None) -> None:
+        from elastream.config import spark_arguments
+
+        self._flags = flags
+        self._conf = spark_arguments(conf)
+        self._config = config
+
+    def resolved(self, policy: str | None) -> Resolution:
+        from elastream.config import resolve
+
+        return resolve({**self._flags, "policy": policy}, self._conf, os.environ, self._config)
+
+    def contender(self, text: str) -> Contender:
+        """A policy with the settings that were written for it elsewhere."""
+        from elastream.cli.reading import read_policy
+        from elastream.core.callform import parse_call
+
+        name = parse_call(text, what="policy").name
+        return read_policy(text, self.resolved(name).settings.policy_settings)
+
+
+def _flags(
+    executors: str | None, slo: str | None, tick: str | None, guards: dict[str, dict[str, Any]]
+) -> dict[str, Any]:
+    from elastream.cli.reading import read_bounds, read_seconds
+
+    low, high = read_bounds(executors, "--executors") if executors is not None else (None, None)
+    return {
+        "executors.min": low,
+        "executors.max": high,
+        "slo.p95_s": read_seconds(slo, "--slo") if slo is not None else None,
+        "tick_s": read_seconds(tick, "--tick") if tick is not None else None,
+        "guards": guards or None,
+    }
+
+
+def _duration(duration: str | None, minutes: float | None) -> float:
+    from elastream.cli.reading import read_seconds
+
+    if duration is not None and minutes is not None:
+        raise BadInput("--duration and --minutes say the same; give one of them")
+    if minutes is not None:
+        if not 0 < minutes < 1e9:
+            raise BadInput(f"--minutes: found {minutes:g}; it must be more than 0")
+        return minutes * 60
+    return read_seconds(duration, "--duration") if duration is not None else DURATION_S
+
+
+def _model(name: str, trigger: str | None, slots: int | None) -> ApplicationModel:
+    from dataclasses import replace
+
+    from elastream.cli.scenario import resized
+    from elastream.simulator.modelfile import read_model, read_trigger
+    from elastream.simulator.models import model as named
+
+    is_file = name.endswith((".yaml", ".yml")) or "/" in name
+    chosen = read_model(Path(name)) if is_file else named(name)
+    if slots is not None and slots < 1:
+        raise BadInput(f"--slots: found {slots}; an executor has at least 1")
+    if trigger is not None:
+        every = read_trigger(trigger, "--trigger")
+        chosen = replace(chosen, queries=tuple(replace(query, trigger=every) for query in chosen.queries))
+    return resized(chosen, slots_per_worker=slots) if slots is not None else chosen
+
+
+def _bounded(model: ApplicationModel, found: Resolution, start: int | None) -> ApplicationModel:
+    """The model with the bounds and the promise that were set anywhere; its own where nothing was."""
+    from dataclasses import replace
+
+    from elastream.cli.scenario import resized
+    from elastream.core.observation import Slo
+
+    settings = found.settings
+    names = {"min_workers": "min", "max_workers": "max", "initial_workers": "initial"}
+    given = {
+        field: getattr(settings.executors, name) for field, name in names.items() if _is_set(found, f"executors.{name}")
+    }
+    model = resized(model, **given)
+    if start is not None:
+        pool = model.pool
+        if not pool.min_workers <= start <= pool.max_workers:
+            raise BadInput(f"--start: found {start}; the bounds are {pool.min_workers}..{pool.max_workers}")
+        model = resized(model, initial_workers=start)
+    if settings.slo.p95_s is None:
+        return model
+    promise = Slo(p95_s=settings.slo.p95_s)
+    return replace(model, queries=tuple(replace(query, slo=promise) for query in model.queries))
+
+
+def _is_set(found: Resolution, path: str) -> bool:
+    return found.origins[path].origin != "default"
+
+
+def _as_json(run: Run) -> dict[str, object]:
+    from elastream.cli.runfolder import run_json
+
+    return run_json(run.contender, run.outcome)

@@ -1,0 +1,64 @@
+"""`elastream why`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from elastream.cli.options import Json
+from elastream.cli.output import console, print_json, tell
+
+if TYPE_CHECKING:
+    from elastream.loop.why_line import Line
+
+STYLES = {"start": "bold", "change": "", "keep": "dim", "hold": "yellow", "blind": "red"}
+
+
+def why(
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="A run folder, or one file of a journal.")],
+    last: Annotated[int | None, typer.Option(min=1, help="Only the last so many lines.")] = None,
+    json: Json = False,
+) -> None:
+    """Tell what a recorded run did, and why: a line per change of target or of reason.
+
+    [bold]Examples[/bold]
+
+    elastream why runs/threshold
+
+    elastream why runs/threshold --last 5
+    """
+    from dataclasses import asdict
+
+    from elastream.cli.reading import journal_folder
+    from elastream.loop.recording import read
+    from elastream.loop.why import sentences
+
+    recording = read(journal_folder(path))
+    for warning in recording.warnings:
+        tell(warning)
+    lines = list(sentences(recording))[-(last or 0) :]
+    if json:
+        print_json([{**asdict(line), "text": line.text()} for line in lines])
+    else:
+        print_lines(lines)
+
+
+def print_lines(lines: Sequence[Line]) -> None:
+    """Lines for a person, broken between words where the terminal ends."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    screen = console()
+    for line in lines:
+        clock, _, rest = line.text().partition("  ")
+        if screen.is_terminal:
+            # What does not fit goes on below its own beginning, not below the time.
+            screen.print(Text(clock, style="cyan"), end="")
+            wrapped = Text(rest, style=STYLES[line.what]).wrap(screen, max(20, screen.width - len(clock) - 2))
+            for i, part in enumerate(wrapped):
+                screen.print(Padding(part, (0, 0, 0, 2 if i == 0 else len(clock) + 2), expand=False))
+        else:
+            screen.print(f"{clock}  {rest}", soft_wrap=True)
