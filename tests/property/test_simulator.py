@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elastream.core.observation import Trigger
-from elastream.simulator.delay import Stretch, quantiles, stretches
+from elastream.estimators.delay import Stretch, quantiles
+from elastream.simulator.delay import stretches
 from elastream.simulator.faults import Fault, SinkBlocked, SlowStart, Straggler, WorkerLoss
 from elastream.simulator.microbatch import MicroBatchEngine
 from elastream.simulator.model import ApplicationModel, PoolModel, QueryModel, SourceModel, StageModel, StateModel

@@ -31,7 +31,7 @@ from elastream.core.observation import (
     Worker,
 )
 from elastream.core.topology import Edge, Operator, Topology
-from elastream.simulator.delay import DelayWindow, Stretch
+from elastream.estimators.delay import DelayWindow, Stretch
 
 Json = dict[str, Any]
 POOL = "executors"

@@ -16,7 +16,7 @@ from elastream.core.decision import Decision
 from elastream.core.guards import Guards, in_order
 from elastream.core.knowledge import Knowledge
 from elastream.core.observation import Observation
-from elastream.core.protocols import Policy
+from elastream.core.protocols import Guard, Policy
 from elastream.core.signals import Signal
 
 _DECISION = TypeAdapter(Decision | None)
@@ -77,6 +77,16 @@ class Planner:
         self._guard_memory = {name: snapshot["guards"].get(name, guard.start()) for name, guard in self.guards.items()}
         self.last = _DECISION.validate_python(snapshot["last"])
         self._proposal = _DECISION.validate_python(snapshot["proposal"])
+
+    def add_guard(self, name: str, guard: Guard[Any]) -> None:
+        """Put a guard in its place, from the next look on."""
+        # The memory first: a tick that runs meanwhile in another thread sees either guards, never one without memory.
+        self._guard_memory = {**self._guard_memory, name: guard.start()}
+        self.guards = in_order({**self.guards, name: guard})
+
+    def remove_guard(self, name: str) -> None:
+        """Take a guard away, from the next look on."""
+        self.guards = {other: guard for other, guard in self.guards.items() if other != name}
 
     def _proposed(self, now: Observation) -> Decision:
         """What the policy says, or said when it was last due."""

@@ -1,30 +1,11 @@
-"""Delay of records from arrival to commit, exact from the two cumulative curves.
+"""Delays in the simulator: a batch is a stretch of the workload's exact arrival curve.
 
-Records leave in the order they came, so a batch is a stretch of the arrival curve. That curve is made of straight
-pieces, and within one piece the delays of its records are spread evenly between two values. Partitions share the
-curve and are read in proportion to what waits in them, so what holds for the query holds for each partition.
+Partitions share the curve and are read in proportion to what waits in them, so what holds for the query holds for
+each partition.
 """
 
-from __future__ import annotations
-
-from collections import deque
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
-
-import numpy as np
-import numpy.typing as npt
-
-from elastream.core.observation import Delay
+from elastream.estimators.delay import Stretch
 from elastream.workloads.series import RateSeries
-
-
-class Stretch(NamedTuple):
-    """Records that were committed together and whose delays are evenly spread between two values."""
-
-    committed_s: float
-    shortest_s: float
-    longest_s: float
-    records: float
 
 
 def stretches(curve: RateSeries, first: float, last: float, committed_s: float) -> list[Stretch]:
@@ -33,48 +14,3 @@ def stretches(curve: RateSeries, first: float, last: float, committed_s: float) 
         Stretch(committed_s, committed_s - end_s, committed_s - start_s, records)
         for start_s, end_s, records in curve.pieces(first, last)
     ]
-
-
-def quantiles(parts: Sequence[Stretch], shares: Sequence[float]) -> npt.NDArray[np.float64]:
-    """Delays that a share of all records does not exceed: the exact inverse of their distribution."""
-    columns = np.array(parts)
-    low, high, records = columns[:, 1], columns[:, 2], columns[:, 3]
-    # A sweep over all ends of stretches: between two of them the density of records per second of delay is constant.
-    density = records / np.maximum(high - low, 1e-9)
-    ends = np.concatenate((low, low + np.maximum(high - low, 1e-9)))
-    order = np.argsort(ends, kind="stable")
-    ends = ends[order]
-    densities = np.cumsum(np.concatenate((density, -density))[order])[:-1]
-    counts = np.concatenate(([0.0], np.cumsum(np.maximum(densities, 0.0) * np.diff(ends))))
-    inverse: npt.NDArray[np.float64] = np.interp(np.asarray(shares) * counts[-1], counts, ends)
-    return inverse
-
-
-class DelayWindow:
-    """Delays of the records committed within the last `window_s` seconds."""
-
-    def __init__(self, window_s: float) -> None:
-        self.window_s = window_s
-        self._parts: deque[Stretch] = deque()
-
-    def add(self, parts: Iterable[Stretch]) -> None:
-        """Take in what was just committed."""
-        self._parts.extend(parts)
-
-    def at(self, now_s: float) -> Delay | None:
-        """The distribution now, or None if nothing was committed."""
-        parts = self._parts
-        while parts and parts[0].committed_s <= now_s - self.window_s:
-            parts.popleft()
-        if not parts:
-            return None
-        p50, p95, p99 = quantiles(parts, (0.5, 0.95, 0.99)).tolist()
-        return Delay(
-            at_s=now_s,
-            window_s=self.window_s,
-            records=sum(part.records for part in parts),
-            p50_s=p50,
-            p95_s=p95,
-            p99_s=p99,
-            max_s=max(part.longest_s for part in parts),
-        )

@@ -8,8 +8,9 @@ from random import Random
 
 from elastream.core.observation import FinishedBatch
 from elastream.core.topology import Topology
+from elastream.estimators.delay import DelayWindow, Stretch
 from elastream.simulator.cluster import SimulatedWorker
-from elastream.simulator.delay import DelayWindow, Stretch, stretches
+from elastream.simulator.delay import stretches
 from elastream.simulator.model import QueryModel, SourceModel, StageModel
 from elastream.simulator.stage import StageTotals
 from elastream.workloads.series import RateSeries

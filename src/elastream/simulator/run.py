@@ -10,10 +10,10 @@ from elastream.core.guards import Guards
 from elastream.core.observation import Query
 from elastream.core.protocols import Journal, Policy
 from elastream.core.tick import Tick
+from elastream.estimators.delay import quantiles
 from elastream.loop.clock import VirtualClock
 from elastream.loop.controller import Controller, checked
 from elastream.loop.planner import Planner
-from elastream.simulator.delay import quantiles
 from elastream.simulator.faults import Fault
 from elastream.simulator.model import ApplicationModel
 from elastream.simulator.platform import SimulatedSpark

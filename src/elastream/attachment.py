@@ -1,0 +1,270 @@
+"""`elastream.attach(spark)`: the loop inside somebody else's driver.
+
+A daemon thread looks, decides and changes executors while the application's queries run. Whatever goes wrong in it
+stays in it: the queries do not notice, and the user reads one line.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from elastream.config import Resolution, Settings, resolve
+from elastream.core.guards.pause import Pause
+from elastream.core.observation import Slo
+from elastream.core.protocols import Journal, Platform
+from elastream.core.tick import Tick
+from elastream.loop.clock import SystemClock
+from elastream.loop.controller import Controller, checked
+from elastream.loop.journal import Recorder
+from elastream.loop.journal_format import describe
+from elastream.loop.planner import Planner
+from elastream.loop.resume import resume
+from elastream.policies import policies
+from elastream.spark.executors import ShrinkBy
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+log = logging.getLogger("elastream")
+
+PREFIX = "spark.elastream."
+ENABLED = "spark.elastream.enabled"
+
+State = Literal["running", "paused", "detached", "failed", "switched off"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """What an attachment is doing."""
+
+    state: State
+    policy: str
+    ticks: int
+    wanted: int | None
+    requested: int | None
+    ready: int | None
+    leaving: int | None
+    why: str
+    troubles: tuple[str, ...] = ()
+
+
+class Attachment:
+    """A loop that runs in a daemon thread until it is detached or its application ends."""
+
+    def __init__(self, controller: Controller, clock: SystemClock, policy: str, platform: LivePlatform) -> None:
+        self._controller = controller
+        self._clock = clock
+        self._policy = policy
+        self._platform = platform
+        self._last: Tick | None = None
+        self._state: State = "running"
+        self._thread = threading.Thread(target=self._run, name="elastream", daemon=True)
+
+    def status(self) -> Status:
+        """What it is doing now, and why."""
+        last = self._last
+        pool = last.observation.pools[0] if last and last.observation and last.observation.pools else None
+        return Status(
+            state=self._state,
+            policy=self._policy,
+            ticks=last.number if last else 0,
+            wanted=pool.wanted if pool else None,
+            requested=pool.requested if pool else None,
+            ready=pool.ready if pool else None,
+            leaving=pool.leaving if pool else None,
+            why=last.decision.sentence() if last and last.decision else "nothing was seen yet",
+            troubles=last.troubles if last else (),
+        )
+
+    def pause(self, mode: Literal["paused", "dry-run"] = "paused") -> None:
+        """Go on looking and saying what would be done, and change nothing."""
+        if self._state == "running":
+            self._controller.planner.add_guard("pause", Pause(mode=mode))
+            self._state = "paused"
+
+    def resume(self) -> None:
+        """Change executors again."""
+        if self._state == "paused":
+            self._controller.planner.remove_guard("pause")
+            self._state = "running"
+
+    def detach(self) -> None:
+        """End the loop; executors stay as they are."""
+        self._controller.stop()
+        self._clock.wake()
+        if threading.current_thread() is not self._thread and self._thread.is_alive():
+            self._thread.join(timeout=10.0)
+        if self._state in ("running", "paused"):
+            self._state = "detached"
+        _forget(self)
+
+    def write(self, tick: Tick) -> None:
+        """Remember the last tick. Implements Journal."""
+        self._last = tick
+        if self._platform.has_ended():
+            self._controller.stop()
+
+    def close(self) -> None:
+        """Nothing to close. Implements Journal."""
+
+    def start(self) -> Attachment:
+        """Begin."""
+        self._thread.start()
+        return self
+
+    def _run(self) -> None:
+        try:
+            self._controller.run()
+        except Exception as error:
+            # The controller survives what it knows of; for the rest, the queries matter more than we do.
+            self._state = "failed"
+            log.warning("the loop has ended, executors stay as they are: %s: %s", type(error).__name__, error)
+        finally:
+            self._controller.close()
+            self._platform.close()
+
+
+class LivePlatform(Platform, Protocol):
+    """A platform that ends with its application."""
+
+    def has_ended(self) -> bool:
+        """Whether the application is over."""
+
+    def close(self) -> None:
+        """Take away what was added to the application."""
+
+
+class SwitchedOff:
+    """What `attach` returns where `spark.elastream.enabled` is false: it does nothing, and says so."""
+
+    def status(self) -> Status:
+        """Switched off."""
+        return Status(
+            state="switched off", policy="none", ticks=0, wanted=None, requested=None, ready=None, leaving=None,
+            why=f"{ENABLED} is false",
+        )  # fmt: skip
+
+    def pause(self) -> None:
+        """Nothing to pause."""
+
+    def resume(self) -> None:
+        """Nothing to resume."""
+
+    def detach(self) -> None:
+        """Nothing to detach."""
+
+
+_attached: dict[str, Attachment] = {}
+_lock = threading.Lock()
+
+
+def attach(
+    spark: SparkSession,
+    *,
+    policy: str | None = None,
+    executors: tuple[int, int] | None = None,
+    slo: float | str | None = None,
+    shrink_by: ShrinkBy = "decommission",
+    journals: Sequence[Journal] = (),
+    **settings: Any,
+) -> Attachment | SwitchedOff:
+    """Keep the application behind `spark` supplied with the executors it needs, until it ends or is detached.
+
+    `slo` is a delay that 95 of 100 records should keep, in seconds or as text ('30s'). Other settings are named as in
+    `elastream config`, with two underscores for a dot: `tick_s=5`, `guards__cool_down__after_s=120`. A second attach to
+    the same application returns the first one's handle.
+    """
+    conf = _elastream_conf(spark)
+    if conf.pop(ENABLED, "true").strip().lower() == "false":
+        log.warning("%s is false: executors stay as they are", ENABLED)
+        return SwitchedOff()
+    found = resolve(_flags(policy, executors, slo, settings), conf, os.environ, None)
+    from elastream.spark.platform import SparkPlatform
+
+    with _lock:
+        application = str(spark.sparkContext.applicationId)
+        if application in _attached:
+            return _attached[application]
+        clock = SystemClock()
+        given = found.settings
+        platform = SparkPlatform(
+            spark,
+            clock,
+            bounds=(given.executors.min, given.executors.max),
+            slo=Slo(p95_s=given.slo.p95_s) if given.slo.p95_s is not None else None,
+            shrink_by=shrink_by,
+        )
+        attachment = _built(platform, clock, found, journals)
+        _attached[application] = attachment
+    return attachment.start()
+
+
+def _built(
+    platform: LivePlatform, clock: SystemClock, found: Resolution, journals: Sequence[Journal]
+) -> Attachment:
+    settings = found.settings
+    planner = Planner(
+        policies.build(settings.policy, settings.policy_settings), settings.build_guards(), platform.provides
+    )
+    log.info("%s", checked(planner, platform, settings.policy))
+    controller = Controller(
+        platform=platform, planner=planner, clock=clock, tick_s=settings.tick_s, max_age_s=settings.max_age_s
+    )
+    attachment = Attachment(controller, clock, settings.policy, platform)
+    recorders = _recorders(platform, planner, controller, settings, clock)
+    controller.journals = [*recorders, *journals, attachment]
+    return attachment
+
+
+def _recorders(
+    platform: LivePlatform, planner: Planner, controller: Controller, settings: Settings, clock: SystemClock
+) -> list[Journal]:
+    folder = settings.journal.folder
+    if folder is None:
+        return []
+    log.info("%s", resume(planner, folder, platform.observe()) if folder.exists() else "a new journal is begun")
+    header = describe(
+        planner,
+        platform,
+        policy=settings.policy,
+        tick_s=controller.tick_s,
+        max_age_s=controller.max_age_s,
+        utc_s=clock.utc_s(),
+        spark=getattr(platform, "version", None),
+    )
+    recorder = Recorder(
+        folder, planner=planner, header=header, max_bytes=settings.journal.max_bytes, keep=settings.journal.keep
+    )
+    return [recorder.open()]
+
+
+def _flags(
+    policy: str | None, executors: tuple[int, int] | None, slo: float | str | None, settings: Mapping[str, Any]
+) -> dict[str, Any]:
+    flags = {name.replace("__", "."): value for name, value in settings.items()}
+    if policy is not None:
+        flags["policy"] = policy
+    if executors is not None:
+        flags["executors.min"], flags["executors.max"] = executors
+    if slo is not None:
+        flags["slo.p95_s"] = slo
+    return flags
+
+
+def _elastream_conf(spark: SparkSession) -> dict[str, str]:
+    context = getattr(spark, "_sc", None)
+    if context is None:
+        return {}
+    return {key: value for key, value in context.getConf().getAll() if key.startswith(PREFIX)}
+
+
+def _forget(attachment: Attachment) -> None:
+    with _lock:
+        for application, found in list(_attached.items()):
+            if found is attachment:
+                del _attached[application]

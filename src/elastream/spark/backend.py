@@ -1,0 +1,50 @@
+"""Spark's scheduler, asked through one small class inside the driver's JVM."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from elastream.core.errors import ApplyFailed
+from elastream.spark.janino import compiled
+from elastream.spark.roster import Registered
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class SparkBackend:
+    """The executors of one application. Implements executors.Backend."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        context: Any = spark.sparkContext
+        self._java = compiled(spark, "Backend").getConstructors()[0].newInstance(_array(spark, context._jsc.sc()))
+
+    def state(self) -> Registered:
+        """Who is there."""
+        ids, leaving = (_names(line) for line in str(self._java.state()).split("\n"))
+        return Registered(ids, leaving)
+
+    def request(self, total: int) -> None:
+        """Have so many in all."""
+        if not self._java.request(total):
+            raise ApplyFailed(f"the cluster manager did not accept a total of {total} executors")
+
+    def decommission(self, ids: Sequence[str]) -> None:
+        """Let these finish and go."""
+        self._java.decommission(",".join(ids), "elastream: fewer executors are needed")
+
+    def kill(self, name: str) -> None:
+        """End this one at once."""
+        self._java.kill(name)
+
+
+def _names(line: str) -> tuple[str, ...]:
+    return tuple(name for name in line.split(",") if name)
+
+
+def _array(spark: SparkSession, item: Any) -> Any:
+    gateway: Any = spark.sparkContext._gateway
+    array = gateway.new_array(gateway.jvm.Object, 1)
+    array[0] = item
+    return array

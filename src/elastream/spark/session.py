@@ -1,0 +1,111 @@
+"""What a Spark session needs so that executors can come and go under running queries, and what rules it out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from elastream.core.errors import CannotRun
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+TESTED = "4.2"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSetting:
+    """One Spark setting and why it is set."""
+
+    key: str
+    value: str
+    reason: str
+
+
+def session_settings(executors: tuple[int, int] = (1, 12), cores: int = 1) -> tuple[SessionSetting, ...]:
+    """Everything `configure` sets, with its reason."""
+    slots = executors[1] * cores
+    return (
+        SessionSetting(
+            "spark.dynamicAllocation.enabled", "false", "two who set the number of executors undo each other's work"
+        ),
+        SessionSetting("spark.executor.cores", str(cores), "one worker is so many slots"),
+        SessionSetting(
+            "spark.cores.max", str(slots), "a standalone cluster gives an application no more; it is the upper bound"
+        ),
+        SessionSetting(
+            "spark.decommission.enabled", "true", "an executor that leaves finishes its tasks instead of losing them"
+        ),
+        SessionSetting(
+            "spark.storage.decommission.enabled", "true", "its shuffle and cached blocks move to those that stay"
+        ),
+        SessionSetting("spark.storage.decommission.shuffleBlocks.enabled", "true", "part of the same"),
+        SessionSetting("spark.storage.decommission.rddBlocks.enabled", "true", "part of the same"),
+        SessionSetting(
+            "spark.storage.decommission.replicationReattemptInterval",
+            "5s",
+            "a leaving executor looks again for blocks after this time; with the default of 30 s it stays that long",
+        ),
+        SessionSetting(
+            "spark.stage.ignoreDecommissionFetchFailure",
+            "true",
+            "a block lost with an executor that left on purpose is no failed attempt of a stage",
+        ),
+        SessionSetting(
+            "spark.scheduler.maxRetainedRemovedDecommissionExecutors",
+            "100",
+            "the setting before has no effect while this is 0, its default",
+        ),
+        SessionSetting(
+            "spark.locality.wait",
+            "100ms",
+            "tasks wait so long for the executor that holds their state; with 3 s, new executors get no work",
+        ),
+        SessionSetting(
+            "spark.sql.shuffle.partitions",
+            str(slots),
+            "partitions are the ceiling of useful slots, and the first batch freezes them in the checkpoint",
+        ),
+    )
+
+
+def configure(builder: Any, executors: tuple[int, int] = (1, 12), cores: int = 1) -> Any:
+    """Set what an elastic session needs on a `SparkSession.builder`; what the user has set stays.
+
+    `elastream.session_settings()` lists every setting with its reason.
+    """
+    given = getattr(builder, "_options", {})
+    for setting in session_settings(executors, cores):
+        if setting.key not in given:
+            builder = builder.config(setting.key, setting.value)
+    return builder
+
+
+def check(spark: SparkSession, *, shrink_by: str = "decommission") -> None:
+    """Raise CannotRun, with the reason and the remedy, where executors cannot be changed while queries run."""
+    context = getattr(spark, "_sc", None)
+    if context is None or not hasattr(spark, "_jsparkSession"):
+        raise CannotRun(
+            "Spark Connect has no driver to attach to: attach inside the application that runs the server, "
+            "or start the job with a classic session"
+        )
+    master = str(context.master)
+    if master.startswith("local") and not master.startswith("local-cluster"):
+        raise CannotRun(
+            f"master {master} has no executors that could come and go: use a cluster (`elastream cluster up` starts one)"
+        )
+    conf = context.getConf()
+    if _is_on(conf.get("spark.dynamicAllocation.enabled", "false")):
+        raise CannotRun(
+            "spark.dynamicAllocation.enabled is true: Spark would undo every change; set it to false, "
+            "or let elastream.configure(builder) do so"
+        )
+    if shrink_by == "decommission" and not _is_on(conf.get("spark.decommission.enabled", "false")):
+        raise CannotRun(
+            "spark.decommission.enabled is false: executors could only be killed, which repeats their tasks; set it to "
+            "true, or choose that with shrink_by='kill'"
+        )
+
+
+def _is_on(value: str | None) -> bool:
+    return str(value).strip().lower() == "true"
