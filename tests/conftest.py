@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import shutil
 from collections.abc import Callable, Iterable
 from functools import cache
 
@@ -28,9 +29,15 @@ def missing_for_spark() -> str | None:
     return None
 
 
+def missing_for_browser() -> str | None:
+    lacking = [name for name in ("chromium", "chromedriver") if shutil.which(name) is None]
+    return f"{' and '.join(lacking)} not found (Debian: apt-get install chromium chromium-driver)" if lacking else None
+
+
 # A capability's name, and what the machine lacks for it, if anything. The name is also a marker, for `-m`.
 CAPABILITIES: dict[str, Callable[[], str | None]] = {
     "spark": missing_for_spark,
+    "browser": missing_for_browser,
 }
 
 

@@ -170,6 +170,7 @@ def attach(
     executors: tuple[int, int] | None = None,
     slo: float | str | None = None,
     shrink_by: ShrinkBy = "decommission",
+    emulated: bool = False,
     journals: Sequence[Journal] = (),
     **settings: Any,
 ) -> Attachment | SwitchedOff:
@@ -177,7 +178,8 @@ def attach(
 
     `slo` is a delay that 95 of 100 records should keep, in seconds or as text ('30s'). Other settings are named as in
     `elastream config`, with two underscores for a dot: `tick_s=5`, `guards__cool_down__after_s=120`. A second attach to
-    the same application returns the first one's handle.
+    the same application returns the first one's handle. `emulated` says that slots only pretend to work (the
+    laboratory's capacity): their processor use then says nothing, and busy slots stand in.
     """
     conf = _elastream_conf(spark)
     if conf.pop(ENABLED, "true").strip().lower() == "false":
@@ -198,6 +200,7 @@ def attach(
             bounds=(given.executors.min, given.executors.max),
             slo=Slo(p95_s=given.slo.p95_s) if given.slo.p95_s is not None else None,
             shrink_by=shrink_by,
+            emulated=emulated,
         )
         attachment = _built(platform, clock, found, journals)
         _attached[application] = attachment

@@ -96,15 +96,17 @@ def test_nothing_is_taken_from_under_work_that_belongs_to_no_query() -> None:
     assert run.backend.decommissioned == [["0"]]
 
 
-def test_those_on_their_way_out_come_on_top_of_the_total_until_they_are_gone() -> None:
-    run = Run(Pretended(5))
+def test_who_is_slow_to_leave_comes_on_top_of_the_total_and_others_do_not() -> None:
+    run = Run(Pretended(5), leave_s=30.0)
     run.tick(3)
-    assert run.backend.requests == [5]
+    assert run.backend.requests == [3]
+    run.tick(4, after_s=40.0)
+    assert run.backend.requests == [3, 4]
     run.tick(4)
-    assert run.backend.requests == [5, 6]
+    assert run.backend.requests == [3, 4, 6]
     run.backend.gone("4", "3")
     run.tick(4)
-    assert run.backend.requests == [5, 6, 4]
+    assert run.backend.requests == [3, 4, 6, 4]
     assert [(g.id, g.killed) for g in run.executors.roster.goings] == [("3", False), ("4", False)]
 
 

@@ -76,6 +76,7 @@ FIELDS: dict[str, Entry] = {
     "Worker.id": EVERYWHERE,
     "Worker.state": EVERYWHERE,
     "Worker.since_s": EVERYWHERE,
+    "Worker.pid": nowhere("not recorded; live it comes from /proc"),
     "Worker.node": EVERYWHERE,
     "Worker.delays_ms": nowhere("Spark measures no network"),
     "Worker.running_tasks": EVERYWHERE,

@@ -7,10 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
+from elastream.cli.cluster import cluster
 from elastream.cli.config import config
 from elastream.cli.demo import demo
+from elastream.cli.live import live
 from elastream.cli.models import models
 from elastream.cli.output import tell
+from elastream.cli.page import page
 from elastream.cli.policies import policies
 from elastream.cli.replay import replay
 from elastream.cli.simulate import simulate
@@ -31,8 +34,9 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, simulate, why, replay, policies, workloads, models, config):
+for command in (demo, live, simulate, why, page, replay, policies, workloads, models, config):
     app.command()(command)
+app.add_typer(cluster)
 
 
 def _version(asked: bool) -> None:

@@ -32,6 +32,8 @@ class Worker:
     state: Literal["starting", "ready", "leaving"]
     since_s: float
     """When it was first seen."""
+    pid: int | None = None
+    """Its process, where it runs on this machine."""
     node: str | None = None
     delays_ms: Mapping[str, float] | None = None
     """Network delay to other nodes."""

@@ -43,7 +43,10 @@ class Stretch(NamedTuple):
 
 
 class Generator(Protocol):
-    """Makes events. An own one is named `package.module:Class` in the option `generator`."""
+    """Makes events. An own one is named `package.module:Class` in the option `generator`.
+
+    A frozen dataclass: its repr tells a checkpoint whether the events are still the same.
+    """
 
     @property
     def schema(self) -> str:
@@ -56,7 +59,9 @@ class Generator(Protocol):
 class Maker(Protocol):
     """The class of a generator."""
 
-    options: ClassVar[tuple[str, ...]]
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The names of the options that it has."""
 
     def made(self, given: Mapping[str, str], *, seed: int, partitions: int) -> Generator:
         """A generator from the options that are its own; keys are in lower case."""
@@ -77,13 +82,12 @@ class Keyed:
 
     @classmethod
     def made(cls, given: Mapping[str, str], *, seed: int, partitions: int) -> Self:
-        keys = parse_quantity(given.get("keys", "1000")).value
-        hot_share = parse_quantity(given.get("hotshare", "0")).value
-        if not (keys.is_integer() and 1 <= keys < 2**31):
-            raise BadInput(f"source: keys: found {given['keys']}; it must be a whole number from 1 to 2147483647")
+        keys, hot_share = whole(given, "keys", "1000", least=1), number(given, "hotShare", "0")
+        if keys >= 2**31:
+            raise BadInput(f"source: keys: found {keys}; there may be up to 2147483647")
         if not 0 <= hot_share <= 1:
             raise BadInput(f"source: hotShare: found {given['hotshare']}; it must be between 0 and 1")
-        return cls(seed=seed, partitions=partitions, keys=int(keys), hot_share=hot_share)
+        return cls(seed=seed, partitions=partitions, keys=keys, hot_share=hot_share)
 
     def batch(self, offsets: IntArray, event_time_us: IntArray) -> pa.RecordBatch:
         random = scrambled(offsets, self.seed)
@@ -146,3 +150,19 @@ def scrambled(numbers: IntArray, seed: int) -> NDArray[np.uint64]:
 def spread(random: NDArray[np.uint64], over: int) -> IntArray:
     """32 random bits to a number below `over`, evenly."""
     return ((random * np.uint64(over)) >> np.uint64(32)).astype(np.int64)
+
+
+def number(given: Mapping[str, str], name: str, default: str = "") -> float:
+    """An option that is a number, a duration or a share."""
+    try:
+        return parse_quantity(given.get(name.lower(), default)).value
+    except BadInput as wrong:
+        raise BadInput(f"source: {name}: {wrong}") from None
+
+
+def whole(given: Mapping[str, str], name: str, default: str, *, least: int) -> int:
+    """An option that is a whole number."""
+    value = number(given, name, default)
+    if not value.is_integer() or value < least:
+        raise BadInput(f"source: {name}: found {given[name.lower()]}; it must be a whole number from {least}")
+    return int(value)

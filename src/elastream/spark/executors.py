@@ -55,6 +55,8 @@ class Limits:
 
     answer_s: float = 30.0
     """A cluster manager that takes longer to answer is told as a trouble."""
+    leave_s: float = 30.0
+    """A leaving executor usually takes less."""
     kill_after_s: float = 180.0
     """A leaving executor that takes longer is killed, between batches, one at a time."""
     room_s: float = 60.0
@@ -76,20 +78,21 @@ class Executors:
         clock: Clock,
         *,
         shrink_by: ShrinkBy = "decommission",
-        counts_leaving: bool = True,
+        expected: int | None = None,
         limits: Limits | None = None,
     ) -> None:
         self.roster = Roster()
         self._backend = backend
         self._clock = clock
         self._shrink_by = shrink_by
-        # A standalone master counts those on their way out until they are gone, so they come on top of the total.
-        self._counts_leaving = counts_leaving
         self._limits = limits or Limits()
         self._lock = threading.RLock()
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
         self._stopped = False
+        # Executors of an application that has just begun are on their way: to take those few that are there for all of
+        # them would let the rest go.
+        self._expected = expected
         self._wanted: int | None = None
         self._leave_first: tuple[str, ...] = ()
         self._use = Use()
@@ -124,7 +127,7 @@ class Executors:
         with self._lock:
             now_s = self._clock.now_s()
             if self._wanted is None:
-                self._wanted = len(registered.ready)
+                self._wanted = max(len(registered.ready), self._expected or 0)
             self.roster.note(registered, now_s, asked_s=self._grown_s)
             self.roster.note_first_tasks(self._use.first_task_s)
             self._note_room(len(registered.ready), now_s)
@@ -170,12 +173,20 @@ class Executors:
         elif going:
             self._backend.decommission(going)
             self.roster.tell_to_go(going, self._clock.now_s())
-        self._request(wanted, len(registered.leaving) + len(going))
+        self._request(wanted, wanted + self._stuck(registered.leaving))
         self._hurry(registered, use)
 
-    def _request(self, wanted: int, leaving: int) -> None:
+    def _stuck(self, leaving: Sequence[str]) -> int:
+        """How many come on top of the total because they should be gone and are not.
+
+        A standalone master counts those on their way out until they are gone. Were all of them added, it would start
+        another executor for each that goes, before the total could be lowered.
+        """
+        before_s = self._clock.now_s() - self._limits.leave_s
+        return sum(self.roster.told_to_go_s.get(name, before_s) < before_s for name in leaving)
+
+    def _request(self, wanted: int, total: int) -> None:
         """Ask for the total where it is not what was asked for already: a full cluster is not asked in a loop."""
-        total = wanted + leaving if self._counts_leaving else wanted
         grows = wanted > self.requested if self._requested is not None else total > len(self.roster.since_s)
         if total == self._total or (grows and self._is_dying()):
             return

@@ -92,7 +92,7 @@ def check(spark: SparkSession, *, shrink_by: str = "decommission") -> None:
     master = str(context.master)
     if master.startswith("local") and not master.startswith("local-cluster"):
         raise CannotRun(
-            f"master {master} has no executors that could come and go: use a cluster (`elastream cluster up` starts one)"
+            f"master {master} has no executors that could come and go; use a cluster (`elastream cluster up` starts one)"
         )
     conf = context.getConf()
     if _is_on(conf.get("spark.dynamicAllocation.enabled", "false")):
@@ -105,6 +105,26 @@ def check(spark: SparkSession, *, shrink_by: str = "decommission") -> None:
             "spark.decommission.enabled is false: executors could only be killed, which repeats their tasks; set it to "
             "true, or choose that with shrink_by='kill'"
         )
+
+
+def expected_executors(context: Any) -> int | None:
+    """How many executors the application was started with, or None if its settings do not say."""
+    conf = context.getConf()
+    if str(context.master).startswith("spark://"):
+        # A standalone cluster gives all it may, and does not look at spark.executor.instances.
+        most = conf.get("spark.cores.max", None)
+        return int(most) // int(conf.get("spark.executor.cores", "1")) if most else None
+    instances = conf.get("spark.executor.instances", None)
+    return int(instances) if instances else None
+
+
+def memory_bytes(text: str) -> float:
+    """Spark's sizes: 512m, 2g; a bare number is MiB."""
+    units = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+    lowered = text.strip().lower().removesuffix("b")
+    if lowered[-1:] in units:
+        return float(lowered[:-1]) * units[lowered[-1]]
+    return float(lowered) * 2**20
 
 
 def _is_on(value: str | None) -> bool:

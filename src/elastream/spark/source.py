@@ -5,6 +5,9 @@ follows from the time since the start, which is kept in every offset and so in t
 the backlog that grew while it was away.
 """
 
+import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -15,55 +18,45 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
-from elastream.core.errors import BadInput
-from elastream.spark.events import batches
+from elastream.core.errors import BadInput, CannotRun
+from elastream.spark.events import Stretch, batches
 from elastream.spark.shipping import ship_by_value
+from elastream.spark.source_options import SourceOptions, events, newest
+
+__all__ = ["NAME", "ElastreamSource", "Reader", "events", "newest", "register", "stream"]
 
 NAME = "elastream"
 
 
 def register(spark: SparkSession) -> None:
-    """Make `format("elastream")` known to a session. Executors need not have Elastream."""
+    """Make `format("elastream")` known to a session. Executors need not have Elastream; the driver's Python must."""
+    _check_python(spark.sparkContext.pythonExec)
     spark.dataSource.register(ElastreamSource)
 
 
 def stream(spark: SparkSession, **options: object) -> DataFrame:
     """`readStream` from the source; wrong options are told in one line, where Spark would wrap them in forty."""
-    from elastream.spark.source_options import parse_options
-
     texts = {key: str(value) for key, value in options.items() if value is not None}
-    parse_options(texts)
+    _parsed(texts)
     register(spark)
     return spark.readStream.format(NAME).options(**texts).load()
 
 
-def newest(options: Mapping[str, str], now_utc_s: float, offset: Mapping[str, Any] | None = None) -> int:
-    """How many events have arrived by now, which is the newest offset; no Spark is asked.
+def _check_python(worker: str) -> None:
+    """The Python that Spark starts beside the driver is `python3` unless told otherwise, and not this one."""
+    if shutil.which(worker) == sys.executable:
+        return
+    tried = subprocess.run([worker, "-c", "import elastream.spark.source_options"], capture_output=True, text=True)
+    if tried.returncode != 0:
+        said = (tried.stderr.strip().splitlines() or ["it does not start"])[-1]
+        raise CannotRun(f"source: Spark's Python workers are {worker!r}: {said}; set PYSPARK_PYTHON={sys.executable}")
 
-    Without the option `start` it takes any offset of the query (of its progress, or live) to know the start.
-    """
+
+def _parsed(options: Mapping[str, str]) -> "SourceOptions":
+    # Imported here once more: what a shipped function mentions is shipped with it, and the parser needs pydantic.
     from elastream.spark.source_options import parse_options
 
-    parsed = parse_options(options)
-    start_s = offset["start_ms"] / 1_000 if offset is not None else parsed.start_s
-    if start_s is None:
-        raise BadInput("source: the start is not known; give the option start, or an offset of the query")
-    return parsed.newest(now_utc_s - start_s)
-
-
-def events(options: Mapping[str, str], first: int, end: int) -> pa.Table:
-    """The events from offset `first` up to, without, `end`: what a query must have read, without Spark."""
-    from elastream.spark.source_options import parse_options
-
-    parsed = parse_options(options)
-    made = batches(
-        parsed.generator,
-        parsed.stretch.of(first, end),
-        range(first, end),
-        epoch_s=parsed.epoch_s,
-        time_factor=parsed.time_factor,
-    )
-    return pa.Table.from_batches(list(made))
+    return parse_options(options)
 
 
 class ElastreamSource(DataSource):
@@ -74,10 +67,7 @@ class ElastreamSource(DataSource):
         return NAME
 
     def schema(self) -> str:
-        # Imported here and below, not on top: executors have this class, but neither pydantic nor a need to parse.
-        from elastream.spark.source_options import parse_options
-
-        return parse_options(dict(self.options)).generator.schema
+        return _parsed(self.options).generator.schema
 
     def streamReader(self, schema: StructType) -> "Reader":
         ship_by_value()
@@ -88,9 +78,7 @@ class Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Plans batches in a process beside the driver, and makes their events in tasks."""
 
     def __init__(self, options: Mapping[str, str]) -> None:
-        from elastream.spark.source_options import parse_options
-
-        parsed = parse_options(options)
+        parsed = _parsed(options)
         # All that a task needs. The curve stays out of it: a batch gets the stretch it needs with its partitions.
         self._generator, self._epoch_s, self._factor = parsed.generator, parsed.epoch_s, parsed.time_factor
         self._options = dict(options)
@@ -98,16 +86,16 @@ class Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._latest: dict[str, Any] | None = None
 
     def initialOffset(self) -> dict[str, Any]:
-        parsed = self._parsed()
+        parsed = _parsed(self._options)
         start_s = time.time() if parsed.start_s is None else parsed.start_s
         return {"offset": 0, "start_ms": round(start_s * 1_000), "events": parsed.fingerprint}
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        rows = self._parsed().rows_per_batch
+        rows = _parsed(self._options).rows_per_batch
         return ReadAllAvailable() if rows is None else ReadMaxRows(rows)
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
-        parsed = self._parsed()
+        parsed = _parsed(self._options)
         self._check_same(start)
         now_s = time.time() if self._stopped_at_s is None else self._stopped_at_s
         # A clock that was set back must not take events back.
@@ -123,24 +111,19 @@ class Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._stopped_at_s = time.time()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        first, last, step = start["offset"], end["offset"], self._parsed().partitions
-        if first >= last:
-            return []
-        stretch = self._parsed().stretch.of(first, last)
+        parsed = _parsed(self._options)
+        first, last, step = start["offset"], end["offset"], parsed.partitions
+        # Plain arrays: an object of ours would take its class along in every partition.
+        stretch = tuple(parsed.stretch.of(first, last))
         # The partition of an event is its offset modulo their number, so every task begins at another event.
         return [InputPartition((stretch, range(begin, last, step))) for begin in range(first, min(first + step, last))]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         stretch, offsets = partition.value
-        return batches(self._generator, stretch, offsets, epoch_s=self._epoch_s, time_factor=self._factor)
-
-    def _parsed(self) -> Any:
-        from elastream.spark.source_options import parse_options
-
-        return parse_options(self._options)
+        return batches(self._generator, Stretch(*stretch), offsets, epoch_s=self._epoch_s, time_factor=self._factor)
 
     def _check_same(self, start: Mapping[str, Any]) -> None:
-        parsed = self._parsed()
+        parsed = _parsed(self._options)
         if start.get("events") != parsed.fingerprint:
             raise BadInput(
                 "source: the checkpoint is of other events (workload, seed, duration, partitions, timeFactor, epoch or"

@@ -6,12 +6,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]
 
 from elastream.core.errors import BadInput, UnknownName
-from elastream.core.quantity import parse_quantity
-from elastream.spark.events import Generator, Stretch, maker
+from elastream.spark.events import Generator, Stretch, batches, maker, number, whole
 from elastream.workloads import RateSeries, parse_workload
 
 OPTIONS = {
@@ -76,7 +77,7 @@ class SourceOptions:
         return hashlib.sha256(repr((*decides, self.generator)).encode()).hexdigest()[:12]
 
     def newest(self, since_s: float) -> int:
-        """How many events had arrived so long after the start: the offset of the next one."""
+        """How many events had arrived so long after the start, which is the offset of the next one."""
         arrived = math.floor(self.series.arrived(float(since_s)))
         return arrived if self.total is None else min(arrived, self.total)
 
@@ -97,17 +98,17 @@ def _parsed(text: str) -> SourceOptions:
         raise UnknownName("source: no option", key, known)
     if "workload" not in given:
         raise BadInput("source: the option workload is missing; give a rate over time, such as 'constant(1k)'")
-    seed, partitions = _whole(given, "seed", "0", least=0), _whole(given, "partitions", "4", least=1)
+    seed, partitions = whole(given, "seed", "0", least=0), whole(given, "partitions", "4", least=1)
     parsed = SourceOptions(
         workload=str(parse_workload(given["workload"])),
         seed=seed,
-        start_s=_number(given, "start") if "start" in given else None,
+        start_s=number(given, "start") if "start" in given else None,
         duration_s=_positive(given, "duration") if "duration" in given else None,
-        rows=_whole(given, "rows", "", least=0) if "rows" in given else None,
+        rows=whole(given, "rows", "", least=0) if "rows" in given else None,
         partitions=partitions,
-        rows_per_batch=_whole(given, "rowsPerBatch", "", least=1) if "rowsperbatch" in given else None,
+        rows_per_batch=whole(given, "rowsPerBatch", "", least=1) if "rowsperbatch" in given else None,
         time_factor=_positive(given, "timeFactor", "1"),
-        epoch_s=_whole(given, "epoch", str(EPOCH_S), least=0),
+        epoch_s=whole(given, "epoch", str(EPOCH_S), least=0),
         generator=makes.made(given, seed=seed, partitions=partitions),
     )
     # Drawn here, so that a duration the workload cannot have is told before anything starts.
@@ -115,22 +116,33 @@ def _parsed(text: str) -> SourceOptions:
     return parsed
 
 
-def _number(given: Mapping[str, str], name: str, default: str = "") -> float:
-    try:
-        return parse_quantity(given.get(name.lower(), default)).value
-    except BadInput as wrong:
-        raise BadInput(f"source: {name}: {wrong}") from None
+def newest(options: Mapping[str, str], now_utc_s: float, offset: Mapping[str, Any] | None = None) -> int:
+    """How many events have arrived by now, which is the newest offset. Spark is not asked.
+
+    Without the option `start` it needs any offset of the query (of its progress, or live), which carries the start.
+    """
+    parsed = parse_options(options)
+    start_s = offset["start_ms"] / 1_000 if offset is not None else parsed.start_s
+    if start_s is None:
+        raise BadInput("source: the start is not known; give the option start, or an offset of the query")
+    return parsed.newest(now_utc_s - start_s)
+
+
+def events(options: Mapping[str, str], first: int, end: int) -> pa.Table:
+    """The events from offset `first` up to, without, `end`: what a query must have read. Spark is not asked."""
+    parsed = parse_options(options)
+    made = batches(
+        parsed.generator,
+        parsed.stretch.of(first, end),
+        range(first, end),
+        epoch_s=parsed.epoch_s,
+        time_factor=parsed.time_factor,
+    )
+    return pa.Table.from_batches(list(made))
 
 
 def _positive(given: Mapping[str, str], name: str, default: str = "") -> float:
-    value = _number(given, name, default)
+    value = number(given, name, default)
     if value <= 0:
         raise BadInput(f"source: {name}: found {given[name.lower()]}; it must be more than 0")
     return value
-
-
-def _whole(given: Mapping[str, str], name: str, default: str, *, least: int) -> int:
-    value = _number(given, name, default)
-    if not value.is_integer() or value < least:
-        raise BadInput(f"source: {name}: found {given[name.lower()]}; it must be a whole number from {least}")
-    return int(value)

@@ -1,0 +1,144 @@
+"""`elastream cluster`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from elastream.cli.options import Json
+from elastream.cli.output import console, print_json, tell
+
+if TYPE_CHECKING:
+    from elastream.spark.cluster_folder import ClusterFolder
+    from elastream.spark.cluster_status import ClusterStatus
+
+Folder = Annotated[
+    Path | None,
+    typer.Option("--folder", metavar="FOLDER", help="Where its state lies; one for each cluster.", show_default=False),
+]
+
+cluster = typer.Typer(
+    name="cluster",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    help="""Start, stop and show a small Spark cluster on this machine, closed to everyone else.
+
+    [bold]Examples[/bold]
+
+    elastream cluster up --workers 2 --cores 6
+
+    elastream cluster status
+
+    elastream cluster down
+    """,
+)
+
+
+@cluster.command()
+def up(
+    workers: Annotated[int, typer.Option(help="Worker processes.")] = 2,
+    cores: Annotated[int, typer.Option(help="Cores that each worker offers; may be more than there are.")] = 6,
+    memory: Annotated[str, typer.Option(help="Memory that each worker offers, such as 512m or 4g.")] = "4g",
+    folder: Folder = None,
+    json: Json = False,
+) -> None:
+    """Start a cluster that stays until `elastream cluster down`.
+
+    It listens on loopback only, and lets in only who has the secret, which lies in a file that only you can read.
+
+    [bold]Examples[/bold]
+
+    elastream cluster up
+
+    elastream cluster up --folder second --workers 1 --cores 2 --memory 1g
+    """
+    from elastream.spark.cluster import ClusterSettings
+    from elastream.spark.cluster import up as start
+    from elastream.spark.cluster_folder import ClusterError
+    from elastream.spark.cluster_status import status as look
+
+    settings = ClusterSettings(workers=workers, cores=cores, memory=memory, folder=folder)
+    if not json:
+        tell("starting master and workers ...")
+    where, _, is_new = start(settings)
+    now = look(where)
+    if not now.is_up:
+        raise ClusterError(f"{_sentence(now)}; stop it first: elastream cluster down{_option(folder)}")
+    if json:
+        print_json({"started": is_new, **now.to_json()})
+        return
+    screen = console()
+    screen.print(_sentence(now) if is_new else f"already {_sentence(now)}", soft_wrap=True)
+    screen.print(f"submit to it: SPARK_LOCAL_IP=127.0.0.1 spark-submit --properties-file {where.driver_file} JOB.py", soft_wrap=True)
+    screen.print(f"stop it: elastream cluster down{_option(folder)}", soft_wrap=True)
+
+
+@cluster.command()
+def down(folder: Folder = None, json: Json = False) -> None:
+    """Stop the cluster, all its processes, and remove its folder.
+
+    [bold]Examples[/bold]
+
+    elastream cluster down
+    """
+    from elastream.spark.cluster import down as stop
+
+    where = _folder(folder)
+    was_there = stop(where)
+    if json:
+        print_json({"stopped": was_there, "folder": str(where.path)})
+    elif was_there:
+        console().print(f"down: {where.path} and its processes are gone", soft_wrap=True)
+    else:
+        console().print(f"no cluster in {where.path}: nothing to stop", soft_wrap=True)
+
+
+@cluster.command()
+def status(folder: Folder = None, json: Json = False) -> None:
+    """Show what runs of the cluster.
+
+    [bold]Examples[/bold]
+
+    elastream cluster status --json
+    """
+    from elastream.spark.cluster_status import status as look
+
+    now = look(_folder(folder))
+    if json:
+        print_json(now.to_json())
+        return
+    screen = console()
+    screen.print(_sentence(now), soft_wrap=True)
+    if now.state is not None:
+        processes = now.to_json()["processes"]
+        shown = (f"{one['name']} {one['pid']}{'' if one['running'] else ' (gone)'}" for one in processes)
+        screen.print(f"processes: {', '.join(shown)}", soft_wrap=True)
+        screen.print(f"applications: {', '.join(now.applications) or 'none'}", soft_wrap=True)
+        if not now.is_up:
+            screen.print(f"clean up: elastream cluster down{_option(folder)}", soft_wrap=True)
+
+
+def _folder(folder: Path | None) -> ClusterFolder:
+    from elastream.spark.cluster_folder import ClusterFolder, standing_folder
+
+    return standing_folder() if folder is None else ClusterFolder(path=folder.absolute())
+
+
+def _option(folder: Path | None) -> str:
+    return "" if folder is None else f" --folder {folder}"
+
+
+def _sentence(now: ClusterStatus) -> str:
+    path, state = now.folder.path, now.state
+    if state is None:
+        return f"no cluster in {path}; start one: elastream cluster up"
+    if "keeper" not in now.running:
+        return f"down, but not cleaned up: the process that kept the cluster in {path} was killed"
+    if state.master is None:
+        return f"starting or stopping in {path}"
+    if not now.page:
+        return f"broken: the master of the cluster in {path} does not answer"
+    workers = f"{now.workers_alive} of {state.workers} workers, {state.cores} cores and {state.memory} each"
+    return f"up: {state.master} ({workers}; {now.page.get('coresused', 0)} cores in use; page {state.web})"

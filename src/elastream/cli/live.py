@@ -1,0 +1,155 @@
+"""`elastream live`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from elastream.cli.options import GuardTexts
+from elastream.cli.output import console, tell
+from elastream.core.errors import BadInput, ElastreamError
+
+if TYPE_CHECKING:
+    from elastream.cli.live_run import LivePlan, LiveResult
+
+# Rises for a minute, has a spike on its way down, and falls: what fits into two and a half minutes.
+LOAD = "cosine(800..4k, period=150s, shift=75s) + spike(2k, at=90s, for=15s)"
+
+
+def live(
+    query: Annotated[
+        str, typer.Option(metavar="NAME", help="What to run: deduplicate (with state) or pass.")
+    ] = "deduplicate",
+    workload: Annotated[str, typer.Option(metavar="TEXT", help="The load, as text.")] = LOAD,
+    policy: Annotated[
+        str, typer.Option(metavar="NAME(KEY=VALUE)", help="What decides.")
+    ] = "lag-proportional(interval=4s, window=8s, drain=20s)",
+    executors: Annotated[str, typer.Option(metavar="MIN..MAX", help="Bounds of the number of executors.")] = "1..8",
+    slo: Annotated[str, typer.Option(metavar="TIME", help="95 of 100 records should be committed within it.")] = "15s",
+    duration: Annotated[str, typer.Option(metavar="TIME", help="How long events arrive, on the wall.")] = "150s",
+    trigger: Annotated[str, typer.Option(metavar="TIME|asap", help="When batches start.")] = "3s",
+    tick: Annotated[str, typer.Option(metavar="TIME", help="Time between two looks.")] = "2s",
+    capacity: Annotated[
+        float, typer.Option(metavar="ROWS", help="Rows per second that a slot is limited to.")
+    ] = 1000.0,
+    time_scale: Annotated[
+        float, typer.Option(metavar="FACTOR", help="The workload's time passes so much faster.")
+    ] = 1.0,
+    guard: GuardTexts = None,
+    seed: Annotated[int, typer.Option(help="Of the workload's noise and of the events.")] = 0,
+    master: Annotated[
+        str | None, typer.Option(metavar="URL", help="A cluster to use as it is; without it, one is started.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Keep output, journal and page here.")] = None,
+) -> None:
+    """Run a query on real executors under a moving load, and watch them come and go; then check every record.
+
+    Slots are limited to a rate, so that a small machine can show many executors; what is printed says so.
+
+    [bold]Examples[/bold]
+
+    elastream live
+
+    elastream live --policy threshold --executors 1..6 --duration 4m
+
+    elastream live --workload 'constant(2k) + spike(3k, at=60s, for=20s)' --slo 10s --out runs/live
+    """
+    run(
+        planned(
+            query=query, workload=workload, policy=policy, executors=executors, slo=slo, duration=duration,
+            trigger=trigger, tick=tick, capacity=capacity, time_scale=time_scale, guards=guard or [], seed=seed,
+            master=master,
+        ),
+        out,
+    )  # fmt: skip
+
+
+def planned(
+    *,
+    query: str,
+    workload: str,
+    policy: str,
+    executors: str,
+    slo: str | None,
+    duration: str,
+    trigger: str,
+    tick: str,
+    capacity: float,
+    time_scale: float,
+    guards: list[str],
+    seed: int,
+    master: str | None,
+) -> LivePlan:
+    """Read and check everything before anything is started."""
+    from elastream.cli.live_run import LivePlan
+    from elastream.cli.reading import plain_settings, read_bounds, read_guards, read_policy, read_seconds
+    from elastream.core.callform import parse_call
+    from elastream.jobs.laboratory import queries
+    from elastream.spark.capacity import EmulatedCapacity
+    from elastream.spark.timescale import TimeScale
+    from elastream.workloads import parse_workload
+
+    chosen = read_policy(policy)
+    scale = TimeScale(factor=time_scale)
+    trigger_s = None if trigger == "asap" else read_seconds(trigger, "--trigger")
+    tick_s = read_seconds(tick, "--tick")
+    scale.require(
+        tick_s=scale.workload_s(tick_s),
+        interval_s=scale.workload_s(chosen.policy.interval_s),
+        trigger_s=None if trigger_s is None else scale.workload_s(trigger_s),
+    )
+    duration_s = read_seconds(duration, "--duration")
+    parse_workload(workload).series(duration_s=scale.workload_s(duration_s), seed=seed)
+    if capacity <= 0:
+        raise BadInput(f"--capacity: found {capacity:g}; it must be more than 0 rows/s")
+    return LivePlan(
+        query=queries.build_call(parse_call(query, what="query")),
+        workload=workload,
+        duration_s=duration_s,
+        policy=chosen.name,
+        policy_settings=plain_settings(chosen.policy),
+        executors=read_bounds(executors, "--executors"),
+        capacity=EmulatedCapacity(rows_per_s=capacity, scale=scale),
+        trigger_s=trigger_s,
+        tick_s=tick_s,
+        slo_s=read_seconds(slo, "--slo") if slo is not None else None,
+        seed=seed,
+        master=master,
+        guards=read_guards(guards),
+    )
+
+
+def run(plan: LivePlan, out: Path | None) -> None:
+    """Run, show, judge, and leave a page behind."""
+    from tempfile import mkdtemp
+
+    from elastream.cli.live_run import run_live
+    from elastream.cli.liveview import LiveView
+
+    folder = out if out is not None else Path(mkdtemp(prefix="elastream-live-"))
+    if folder.exists() and any(folder.iterdir()):
+        raise BadInput(f"--out {folder}: the folder is not empty; choose another one")
+    folder.mkdir(parents=True, exist_ok=True)
+    view = LiveView(plan.duration_s, title=f"{plan.policy} on {plan.executors[0]} to {plan.executors[1]} executors")
+    for line in (plan.capacity.note(), *plan.capacity.scale.lines()):
+        tell(line)
+    with view:
+        result = run_live(plan, folder, view, tell)
+    _report(plan, result, folder)
+
+
+def _report(plan: LivePlan, result: LiveResult, folder: Path) -> None:
+    from elastream.loop.recording import read
+    from elastream.service.page import write_page
+
+    page = folder / "run.html"
+    write_page(read(result.journal), page, title="A live run", notes=[plan.capacity.note(), result.verdict.sentence])
+    screen = console()
+    screen.print()
+    screen.print(result.verdict.sentence)
+    screen.print(f"the run as a page: {page}")
+    screen.print(f"why, as sentences: elastream why {result.journal}")
+    if not result.verdict.right:
+        raise ElastreamError(result.verdict.sentence)

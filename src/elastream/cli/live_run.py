@@ -1,0 +1,171 @@
+"""A query on a cluster of its own, with an autoscaler attached, from start to verdict."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from elastream.cli.liveview import LiveView
+from elastream.core.errors import ElastreamError
+from elastream.jobs.laboratory import LaboratoryQuery, Verdict
+from elastream.spark.capacity import EmulatedCapacity
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+# A slot must hold a whole Python worker beside its JVM; with less, executors die of their own start.
+EXECUTOR_MEMORY = "512m"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LivePlan:
+    """What to run."""
+
+    query: LaboratoryQuery
+    workload: str
+    duration_s: float
+    policy: str
+    policy_settings: dict[str, Any]
+    executors: tuple[int, int]
+    capacity: EmulatedCapacity
+    trigger_s: float | None = 3.0
+    tick_s: float = 2.0
+    slo_s: float | None = None
+    seed: int = 0
+    master: str | None = None
+    """An external cluster; None: one of our own, for as long as the run lasts."""
+    guards: dict[str, dict[str, Any]]
+
+    @property
+    def options(self) -> dict[str, str]:
+        """Of the embedded source."""
+        return {
+            "workload": self.workload,
+            "seed": str(self.seed),
+            "duration": f"{self.duration_s * self.capacity.scale.factor}s",
+            # Two waves at the largest size: a task that is late then costs half of what it would cost with one.
+            "partitions": str(2 * self.executors[1]),
+            "timeFactor": str(self.capacity.scale.factor),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class LiveResult:
+    """What came of it."""
+
+    verdict: Verdict
+    rows: int
+    journal: Path
+
+
+def run_live(plan: LivePlan, folder: Path, view: LiveView, say: Callable[[str], None]) -> LiveResult:
+    """Start a cluster, run the query under the policy until its input ends, judge the output."""
+    from elastream.attachment import attach
+
+    journal = folder / "journal"
+    with _session(plan, folder, say) as spark:
+        handle = attach(
+            spark,
+            policy=plan.policy,
+            executors=plan.executors,
+            slo=plan.slo_s,
+            journals=[view],
+            policy_settings=plan.policy_settings,
+            guards=plan.guards or None,
+            tick_s=plan.tick_s,
+            journal__folder=str(journal),
+            emulated=True,
+        )
+        try:
+            rows = _run_query(plan, spark, folder, say)
+        finally:
+            handle.detach()
+    say("comparing the output with the input, record by record ...")
+    return LiveResult(verdict=plan.query.judge(plan.options, rows, folder), rows=rows, journal=journal)
+
+
+def _run_query(plan: LivePlan, spark: SparkSession, folder: Path, say: Callable[[str], None]) -> int:
+    from elastream.spark.source import stream
+    from elastream.spark.source_options import parse_options
+
+    total = parse_options(plan.options).total
+    if total is None:
+        raise ElastreamError("live: the workload has no end; give a duration")
+    events = plan.capacity.limit(stream(spark, **plan.options))
+    query = plan.query.start(events, folder, plan.trigger_s)
+    # Twice as long as the load lasts is more than any policy here needs to drain what is left.
+    until_s = time.monotonic() + 2 * plan.duration_s + 120.0
+    try:
+        while query.isActive and _committed(query) < total and time.monotonic() < until_s:
+            time.sleep(0.5)
+        if query.exception() is not None:
+            raise ElastreamError(f"live: the query failed: {str(query.exception()).splitlines()[0]}")
+        if _committed(query) < total:
+            raise ElastreamError(f"live: {total - _committed(query):,} of {total:,} events are still not committed")
+    finally:
+        # All is committed, so it stops between batches and leaves no stack traces.
+        query.stop()
+    return total
+
+
+def _committed(query: Any) -> int:
+    progress = query.lastProgress
+    end = progress["sources"][0]["endOffset"] if progress is not None and progress["sources"] else None
+    # Spark gives an offset as the text that the source made of it.
+    offset = json.loads(end) if isinstance(end, str) else end
+    return int(offset["offset"]) if offset else 0
+
+
+@contextmanager
+def _session(plan: LivePlan, folder: Path, say: Callable[[str], None]) -> Iterator[SparkSession]:
+    from pyspark.sql import SparkSession
+
+    from elastream.spark.session import configure
+
+    with _cluster(plan, say) as settings:
+        builder = SparkSession.builder.appName("elastream-live").config("spark.executor.memory", EXECUTOR_MEMORY)
+        builder = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
+        builder = builder.config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={_log_settings(folder)}")
+        for key, value in settings.items():
+            builder = builder.config(key, value)
+        spark = configure(builder, plan.executors).getOrCreate()
+        try:
+            yield spark
+        finally:
+            spark.stop()
+
+
+def _log_settings(folder: Path) -> Path:
+    """What Spark has to say goes to a file: ending executors on purpose makes it print pages."""
+    settings = folder / "log4j2.properties"
+    settings.write_text(
+        "rootLogger.level = warn\n"
+        "rootLogger.appenderRef.file.ref = file\n"
+        "appender.file.type = File\n"
+        "appender.file.name = file\n"
+        f"appender.file.fileName = {folder / 'spark.log'}\n"
+        "appender.file.layout.type = PatternLayout\n"
+        "appender.file.layout.pattern = %d{ISO8601} %p %c{1}: %m%n%ex\n"
+    )
+    return settings
+
+
+@contextmanager
+def _cluster(plan: LivePlan, say: Callable[[str], None]) -> Iterator[dict[str, str]]:
+    if plan.master is not None:
+        yield {"spark.master": plan.master}
+        return
+    from elastream.spark.cluster import ClusterSettings, LocalCluster
+
+    most = plan.executors[1]
+    say(f"starting a standalone cluster with room for {most} executors on this machine ...")
+    cores = -(-most // 2)
+    with LocalCluster(ClusterSettings(workers=2, cores=cores, memory=f"{cores}g")) as cluster:
+        say(f"{cluster.master} is up: " + ", ".join(f"{name} pid {pid}" for name, pid in cluster.pids.items()))
+        yield cluster.settings_for_driver()

@@ -1,0 +1,1 @@
+"""Queries to run, and how to know that their output is right."""

@@ -1,0 +1,111 @@
+"""What ran, and how it went, in words and numbers at the top of the page."""
+
+from collections.abc import Sequence
+
+from elastream.loop.journal_format import Header
+from elastream.service.history import History
+from elastream.service.html import Html, clipped, element, joined
+from elastream.service.spelling import call, compact, duration, moment, seconds
+from elastream.service.summary import Summary
+
+FACT_BYTES = 2000
+NOTES = 20
+KEPT = 0.95
+"""From this share on a promise counts as kept."""
+
+
+def default_title(header: Header, history: History) -> str:
+    """`windowed-count under threshold`."""
+    return f"{_application(header, history) or header.platform} under {header.policy}"
+
+
+def facts(header: Header, history: History, *, is_virtual: bool) -> Html:
+    """Names and their values."""
+    begun = moment(history.start, "%-d %B %Y, %H:%M:%S UTC") if history.at else ""
+    length = f"{duration(history.end - history.start)}, " if len(history.at) > 1 else ""
+    found = {
+        "Application": _application(header, history),
+        "Policy": call(header.policy, header.policy_settings),
+        "Queries": ", ".join(history.names.values()),
+        "Guards": ", ".join(call(name.replace("_", "-"), settings) for name, settings in header.guards.items()),
+        "Platform": header.platform,
+        "Executors": _bounds(history),
+        "Started": "on a simulated clock" if is_virtual else begun,
+        "Duration": f"{length}a look every {header.tick_s:g} s",
+        "Versions": f"Elastream {header.elastream}" + (f", Spark {header.spark}" if header.spark else ""),
+    }
+    return element(
+        "dl",
+        *(
+            element("div", element("dt", name), element("dd", clipped(value, FACT_BYTES)))
+            for name, value in found.items()
+            if value
+        ),
+        class_="facts",
+    )
+
+
+def notes_told(notes: Sequence[str], left_out: int) -> Html:
+    """What a reader must know before reading on."""
+    told = [clipped(note, FACT_BYTES) for note in notes[:NOTES]]
+    if len(notes) > NOTES:
+        told.append(f"and {len(notes) - NOTES} more notes")
+    if left_out:
+        told.append(f"not shown: {left_out} older in the same folder, of times that overlap those of this one")
+    return element("ul", *(element("li", note) for note in told), class_="notes") if told else joined(())
+
+
+def tiles(summary: Summary, history: History) -> Html:
+    """The run in a few numbers."""
+    within = summary.within_slo
+    promise = ", ".join(seconds(slo) for slo in sorted(history.slos_s)[:4])
+    found = [
+        _tile("Mean executors", summary.mean_workers and f"{summary.mean_workers:.1f}", _max(summary.max_workers)),
+        _tile("Executor-hours", summary.worker_hours and f"{summary.worker_hours:.2f}"),
+        _tile("Changes", f"{summary.grown + summary.shrunk:,}", f"{summary.grown:,} up, {summary.shrunk:,} down"),
+        _tile(
+            "Within SLO",
+            None if within is None else f"{within * 100:.3g}%",
+            f"p95 of {promise}",
+            state="" if within is None else "good" if within >= KEPT else "bad",
+        )
+        if promise
+        else None,
+        _tile(
+            "Longest delay", None if summary.max_delay_s is None else seconds(summary.max_delay_s), "p95 of a window"
+        ),
+        _tile(
+            "Largest backlog",
+            None if summary.max_backlog is None else compact(summary.max_backlog),
+            None if summary.backlog_left is None else f"{compact(summary.backlog_left)} at the end",
+        ),
+    ]
+    return element("dl", *found, class_="tiles", aria_label="Summary")
+
+
+def _tile(name: str, value: str | float | None, more: str | None = None, *, state: str = "") -> Html:
+    shown = "unknown" if value is None else str(value)
+    return element(
+        "div",
+        element("dt", name),
+        element("dd", shown, class_=f"number {state}".strip()),
+        element("dd", more, class_="more") if more else None,
+    )
+
+
+def _application(header: Header, history: History) -> str:
+    return header.application or (history.last.application if history.last else "")
+
+
+def _bounds(history: History) -> str:
+    if history.last is None:
+        return ""
+    return ", ".join(
+        f"{'' if pool.name == 'executors' else pool.name + ' '}{pool.min_workers} to {pool.max_workers}, "
+        f"{pool.slots_per_worker} slot{'' if pool.slots_per_worker == 1 else 's'} each"
+        for pool in history.last.pools
+    )
+
+
+def _max(value: float | None) -> str | None:
+    return None if value is None else f"max {value:.0f}"

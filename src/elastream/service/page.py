@@ -1,0 +1,191 @@
+"""The page of a recorded run: one HTML file that needs nothing else."""
+
+import base64
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from importlib.resources import files
+from pathlib import Path
+
+from elastream.loop.recording import Recording
+from elastream.loop.why import sentences
+from elastream.loop.why_line import Line
+from elastream.service import scale
+from elastream.service.decisions import Entry, lane, table
+from elastream.service.facts import default_title, facts, notes_told, tiles
+from elastream.service.history import History, gather
+from elastream.service.html import Html, clipped, element, joined
+from elastream.service.spelling import compact, seconds
+from elastream.service.strip import Axis, drawn, time_axis
+from elastream.service.strips import query_class, strips, told_apart
+from elastream.service.summary import summarise
+from elastream.service.thin import Value, grouped
+
+CLOCK_LABELS = 9
+CURSOR_COLUMNS = 600
+"""Places at which the cursor can read values."""
+CURSOR_SPANS = 200
+VIRTUAL_BEFORE_S = 86400.0 * 365
+"""The clock of a simulation starts in 1970."""
+
+
+def page(recording: Recording, *, title: str | None = None, notes: Sequence[str] = ()) -> str:
+    """The page as text. `notes` are what a reader must know of the run, such as that its capacity was emulated."""
+    history = gather(recording)
+    shown = Recording(parts=recording.parts[history.first_part :], warnings=recording.warnings)
+    left_out = len({part.header.run for part in recording.parts[: history.first_part]})
+    lines = list(sentences(shown)) if history.at else []
+    heading = clipped(title or default_title(recording.header, history), 400)
+    is_virtual = history.start < VIRTUAL_BEFORE_S
+    body = [
+        element(
+            "header",
+            element("h1", heading),
+            facts(recording.header, history, is_virtual=is_virtual),
+            notes_told([*notes, *recording.warnings], left_out),
+        )
+    ]
+    if history.at:
+        body += [tiles(summarise(history, lines), history), *_story(history, _entries(lines), is_virtual)]
+    else:
+        body.append(element("p", "Nothing was recorded after the header: the run ended before its first tick."))
+    body.append(_footer(history, is_virtual=is_virtual))
+    return _document(heading, joined(body))
+
+
+def write_page(recording: Recording, path: Path, *, title: str | None = None, notes: Sequence[str] = ()) -> None:
+    """Write the page to a file."""
+    path.write_text(page(recording, title=title, notes=notes), encoding="utf-8")
+
+
+def _entries(lines: Sequence[Line]) -> list[Entry]:
+    """The lines at their places on the axis: as there, UTC is read when a run begins and counted on from then."""
+    found, offset = [], 0.0
+    for number, line in enumerate(lines, 1):
+        if line.what == "start":
+            offset = line.utc_s - line.at_s
+        found.append(Entry(number=number, at=line.at_s + offset, line=line))
+    return found
+
+
+def _story(history: History, entries: Sequence[Entry], is_virtual: bool) -> list[Html]:
+    axis = Axis(
+        at=history.at,
+        start=history.start,
+        end=history.end,
+        grid=scale.clock(history.start, history.end, CLOCK_LABELS, virtual=is_virtual),
+        spans=history.spans,
+        decisions=[entry.at for entry in entries if entry.line.what == "change"],
+    )
+    stack = element(
+        "div", lane(entries, axis), *(drawn(strip, axis) for strip in strips(history)), time_axis(axis), class_="stack"
+    )
+    return [
+        element(
+            "section",
+            element("div", element("h2", "Over time"), _keys(history), class_="head"),
+            stack,
+            _cursor_data(history),
+            aria_label="Over time",
+        ),
+        element("section", element("h2", "Decisions, and why"), table(entries, is_virtual=is_virtual), class_="told"),
+    ]
+
+
+def _keys(history: History) -> Html:
+    """What several strips have in common: the colours of queries, and shading."""
+    queries = [
+        element("span", element("i", class_=f"key line {query_class(i)}"), clipped(history.names[query], 120))
+        for i, query in enumerate(told_apart(history))
+    ]
+    told = {"blind": "could not be looked at", "trouble": "something failed", "absent": "nothing recorded"}
+    kinds = {span.kind for span in history.spans}
+    shades = [
+        element("span", element("i", class_=f"key shade {kind}"), label)
+        for kind, label in told.items()
+        if kind in kinds
+    ]
+    return element("p", *queries, *shades, class_="keys") if queries or shades else joined(())
+
+
+def _cursor_data(history: History) -> Html:
+    """What the script shows where the pointer is, spelt already."""
+    groups = grouped(history.at, history.start, history.end, CURSOR_COLUMNS)
+    data = {
+        "start": history.start,
+        "length": history.end - history.start,
+        "at": [round(history.at[group[0]] - history.start, 1) for group in groups],
+        "values": {
+            name: [_spelt([values[i] for i in group], spell) for group in groups]
+            for name, (values, spell) in _readable(history).items()
+        },
+        "spans": [
+            [round(span.start - history.start, 1), round(span.end - history.start, 1), clipped(span.text, 300)]
+            for span in history.spans[:CURSOR_SPANS]
+        ],
+    }
+    # The one character that could end the element.
+    written = Html(json.dumps(data, separators=(",", ":")).replace("<", "\\u003c"))
+    return element("script", written, type="application/json", id="cursor-data")
+
+
+def _readable(history: History) -> dict[str, tuple[list[Value], Callable[[float], str]]]:
+    """Name of the curve -> its values, and how they are spelt."""
+    return {
+        "arrived": (history.column("arrived"), _per_second),
+        "committed": (history.column("committed"), _per_second),
+        "waiting": (history.column("backlog"), compact),
+        "delayed": (history.column("delay"), seconds),
+        "wanted": (history.column("wanted"), compact),
+        "ready": (history.column("ready"), compact),
+        "leaving": (history.column("leaving"), compact),
+    }
+
+
+def _per_second(value: float) -> str:
+    return f"{compact(value)}/s"
+
+
+def _spelt(values: Sequence[Value], spell: Callable[[float], str]) -> str | None:
+    """The largest of those that share a place: a peak must not vanish."""
+    known = [value for value in values if value is not None]
+    return spell(max(known)) if known else None
+
+
+def _footer(history: History, *, is_virtual: bool) -> Html:
+    times = "Times are of the simulation's own clock." if is_virtual else "Times are UTC."
+    return element(
+        "footer", f"Made by Elastream from {history.ticks:,} ticks. {times} Where a line breaks, nothing was known."
+    )
+
+
+def _document(title: str, body: Html) -> str:
+    style, script = (_package_text(name) for name in ("page.css", "page.js"))
+    policy = "; ".join(
+        (
+            "default-src 'none'",
+            f"style-src '{_hash(style)}'",
+            f"script-src '{_hash(script)}'",
+            "base-uri 'none'",
+            "form-action 'none'",
+        )
+    )
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=policy),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="color-scheme", content="light dark"),
+        element("title", title),
+        element("style", style),
+    )
+    content = element("body", element("main", body), element("script", script))
+    return f"<!doctype html>\n{element('html', head, content, lang='en')}\n"
+
+
+def _package_text(name: str) -> Html:
+    return Html(files(__package__).joinpath(name).read_text(encoding="utf-8"))
+
+
+def _hash(source: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()}"

@@ -1,0 +1,228 @@
+package elastream;
+
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Supplier;
+import java.util.regex.Pattern;
+
+/**
+ * What every active query of the application is doing now, whichever session started it.
+ *
+ * Reads what the queries' own threads have published and never takes a lock of theirs, nor computes anything lazily
+ * for them. Spark moves these classes between packages from version to version, so they are asked by name. Compiled
+ * in the driver by Janino: no generics, no lambdas.
+ */
+public class Queries implements Supplier {
+    private static final Pattern SECRET =
+        Pattern.compile("(?i)secret|password|passwd|token|jaas|credential|private|access.?key|api.?key");
+    private static final int MOST_TEXT = 300;
+
+    private final Object shared;
+    private final Map methods = new HashMap();
+    /** Sources of a run: they are what they are from its first batch on. */
+    private final Map described = new HashMap();
+    private long failures = 0;
+    private String failure = null;
+
+    public Queries(Object shared) {
+        this.shared = shared;
+    }
+
+    /** One map per active query, and what we failed to read. */
+    public synchronized Object get() {
+        List found = new ArrayList();
+        List runs = new ArrayList();
+        Map active = (Map) ask(shared, "activeStreamingQueries");
+        Iterator all = new ArrayList(active == null ? new ArrayList() : active.values()).iterator();
+        while (all.hasNext()) {
+            Object query = all.next();
+            try {
+                Map seen = query(query);
+                runs.add(seen.get("run"));
+                found.add(seen);
+            } catch (Throwable problem) {
+                note(problem);
+            }
+        }
+        described.keySet().retainAll(runs);
+        Map seen = new LinkedHashMap();
+        seen.put("queries", found);
+        seen.put("query_failures", Long.valueOf(failures));
+        seen.put("query_failure", failure);
+        return seen;
+    }
+
+    private Map query(Object query) {
+        Map seen = new LinkedHashMap();
+        seen.put("id", text(ask(query, "id")));
+        seen.put("run", text(ask(query, "runId")));
+        seen.put("name", text(ask(query, "name")));
+        seen.put("trigger", text(ask(query, "trigger")));
+        // A batch may begin or end while we read: what is read twice alike is of one moment.
+        Map live = live(query);
+        for (int i = 0; i < 3; i++) {
+            Map before = live;
+            live = live(query);
+            if (live.equals(before)) {
+                break;
+            }
+        }
+        seen.putAll(live);
+        seen.put("described", describe(query, seen));
+        return seen;
+    }
+
+    private Map live(Object query) {
+        Map seen = new LinkedHashMap();
+        seen.put("active", ask(query, "isActive"));
+        Object status = ask(query, "status");
+        seen.put("message", text(ask(status, "message")));
+        seen.put("trigger_active", ask(status, "isTriggerActive"));
+        seen.put("data_available", ask(status, "isDataAvailable"));
+        Object cause = ask(query, "streamDeathCause");
+        seen.put("error", cause == null ? null : text(((Throwable) cause).getMessage()));
+        Object context = ask(query, "getLatestExecutionContext");
+        if (context != null) {
+            seen.put("batch", ask(context, "batchId"));
+            seen.put("constructed", ask(context, "isCurrentBatchConstructed"));
+            seen.put("trigger_ms", ask(context, "currentTriggerStartTimestamp"));
+            seen.put("watermark_ms", ask(ask(context, "offsetSeqMetadata"), "batchWatermarkMs"));
+        }
+        Object sources = ask(query, "sources");
+        seen.put("committed", offsets(sources, ask(query, "committedOffsets")));
+        seen.put("available", offsets(sources, ask(query, "availableOffsets")));
+        seen.put("latest", offsets(sources, ask(query, "latestOffsets")));
+        return seen;
+    }
+
+    /** One offset per source, in the order in which a progress lists its sources. */
+    private List offsets(Object sources, Object progress) {
+        List found = new ArrayList();
+        if (sources == null || progress == null) {
+            return found;
+        }
+        scala.collection.Iterator all = ((scala.collection.Iterable) sources).iterator();
+        while (all.hasNext()) {
+            scala.Option offset = ((scala.collection.Map) progress).get(all.next());
+            Object known = offset.isDefined() ? offset.get() : null;
+            Object json = known == null ? null : ask(known, "json");
+            found.add(json == null ? null : json.toString());
+        }
+        return found;
+    }
+
+    private Map describe(Object query, Map seen) {
+        Map known = (Map) described.get(seen.get("run"));
+        // Before its first batch, only the query's own thread may touch its logical plan.
+        Object batch = seen.get("batch");
+        if (known != null || !(batch instanceof Long) || ((Long) batch).longValue() < 0) {
+            return known;
+        }
+        List sources = new ArrayList();
+        List streams = new ArrayList();
+        Object limits = ask(query, "uniqueSources");
+        scala.collection.Iterator all = ((scala.collection.Iterable) ask(query, "sources")).iterator();
+        while (all.hasNext()) {
+            Object stream = all.next();
+            streams.add(stream);
+            Map source = new LinkedHashMap();
+            source.put("class", stream.getClass().getName());
+            source.put("limit", limit(limits, stream));
+            source.put("creation_ms", ask(stream, "creationTimeMs"));
+            sources.add(source);
+        }
+        List leaves = new ArrayList();
+        Object plan = ask(query, "logicalPlan");
+        scala.collection.Iterator nodes = ((scala.collection.Iterable) ask(plan, "collectLeaves")).iterator();
+        while (nodes.hasNext()) {
+            Object leaf = nodes.next();
+            Object stream = ask(leaf, "stream");
+            int place = streams.indexOf(stream == null ? ask(leaf, "source") : stream);
+            leaves.add(Integer.valueOf(place));
+            if (place >= 0) {
+                Object relation = ask(leaf, "relation");
+                Map source = (Map) sources.get(place);
+                source.put("table", text(ask(ask(relation, "table"), "name")));
+                source.put("options", options(ask(relation, "options")));
+            }
+        }
+        Map fresh = new LinkedHashMap();
+        fresh.put("sources", sources);
+        fresh.put("leaves", leaves);
+        described.put(seen.get("run"), fresh);
+        return fresh;
+    }
+
+    private String limit(Object limits, Object stream) {
+        scala.Option limit = limits == null ? null : ((scala.collection.Map) limits).get(stream);
+        return limit == null || !limit.isDefined() ? null : text(limit.get());
+    }
+
+    private Map options(Object given) {
+        Map all = (Map) ask(given, "asCaseSensitiveMap");
+        if (all == null) {
+            return null;
+        }
+        Map safe = new LinkedHashMap();
+        for (Iterator entries = all.entrySet().iterator(); entries.hasNext();) {
+            Map.Entry entry = (Map.Entry) entries.next();
+            if (!SECRET.matcher((String) entry.getKey()).find()) {
+                safe.put(entry.getKey(), entry.getValue());
+            }
+        }
+        return safe;
+    }
+
+    /** What a method without parameters answers, or null where there is none. */
+    private Object ask(Object subject, String name) {
+        if (subject == null) {
+            return null;
+        }
+        try {
+            Method method = method(subject.getClass(), name);
+            return method == null ? null : method.invoke(subject, new Object[0]);
+        } catch (InvocationTargetException problem) {
+            note(problem.getCause());
+        } catch (Throwable problem) {
+            note(problem);
+        }
+        return null;
+    }
+
+    private Method method(Class of, String name) {
+        String key = of.getName() + "." + name;
+        if (!methods.containsKey(key)) {
+            Method found = null;
+            try {
+                found = of.getMethod(name, new Class[0]);
+                found.setAccessible(true);
+            } catch (NoSuchMethodException absent) {
+                // Other versions and other sources do without it.
+            }
+            methods.put(key, found);
+        }
+        return (Method) methods.get(key);
+    }
+
+    private void note(Throwable problem) {
+        failures++;
+        failure = text(problem);
+    }
+
+    /** The first line of it: of errors Spark makes a message with a whole stack trace. */
+    private static String text(Object of) {
+        if (of == null) {
+            return null;
+        }
+        String all = of.toString().trim();
+        int end = all.indexOf('\n');
+        String first = end < 0 ? all : all.substring(0, end);
+        return first.length() <= MOST_TEXT ? first : first.substring(0, MOST_TEXT);
+    }
+}

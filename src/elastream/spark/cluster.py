@@ -1,0 +1,254 @@
+"""A cluster of one's own: a standalone master and workers out of the pyspark wheel, on loopback, for as long as wanted.
+
+    with LocalCluster(ClusterSettings(workers=2, cores=4)) as cluster:
+        spark = SparkSession.builder.config(map=cluster.settings_for_driver()).getOrCreate()
+
+`up` and `down` are the same for a cluster that stays after the process that started it.
+"""
+
+import contextlib
+import importlib.util
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from elastream.core.errors import BadInput
+from elastream.spark.cluster_folder import ClusterError, ClusterFolder, ClusterState, standing_folder
+from elastream.spark.daemons import GRACE_S
+from elastream.spark.driver import DriverEnvironment, settings_for_driver
+from elastream.spark.java import java_home
+from elastream.spark.keeper import STAY, Orders
+
+# More than anyone's machine holds; a slip of the keyboard should not start a thousand JVMs.
+MOST_WORKERS = 64
+# With less, master and workers spend their time collecting garbage or do not start.
+LEAST_DAEMON_MIB = 128
+# The keeper asks, waits, and then kills: it needs little more than its own patience.
+END_WITHIN_S = GRACE_S + 25.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterSettings:
+    """How large a cluster is, and where its state lies; cores and memory are those that each worker offers.
+
+    Neither is taken from the machine: a worker may offer more cores than there are.
+    """
+
+    workers: int = 2
+    cores: int = 6
+    memory: str = "4g"
+    folder: Path | None = None
+    daemon_memory: str = "256m"
+    patience_s: float = 120.0
+
+    def __post_init__(self) -> None:
+        _require(1 <= self.workers <= MOST_WORKERS, "workers", f"{self.workers} is not from 1 to {MOST_WORKERS}")
+        _require(1 <= self.cores <= 1024, "cores", f"{self.cores} is not from 1 to 1024 for each worker")
+        _require(mebibytes(self.memory) >= 1, "memory", f"{self.memory!r} is not a size such as 512m or 4g")
+        daemon_mib = mebibytes(self.daemon_memory)
+        fits = f"{self.daemon_memory!r} is not a size of at least {LEAST_DAEMON_MIB}m"
+        _require(daemon_mib >= LEAST_DAEMON_MIB, "daemon_memory", fits)
+        _require(0 < self.patience_s < 3600, "patience_s", f"{self.patience_s:g} is not above 0 and below 3600")
+
+
+def _require(holds: bool, name: str, found: str) -> None:
+    if not holds:
+        raise BadInput(f"cluster: {name}: {found}")
+
+
+def mebibytes(size: str) -> int:
+    """The size in Spark's spelling, rounded down; 0 for what is none."""
+    found = re.fullmatch(r"(\d{1,6})([mg])b?", size.strip().lower())
+    return int(found[1]) * {"m": 1, "g": 1024}[found[2]] if found else 0
+
+
+class LocalCluster:
+    """Starts on entering, with every worker registered, and is gone on leaving: processes and folder.
+
+    It goes too when this process ends without leaving, by kill -9 for instance; see `keeper`.
+    """
+
+    def __init__(self, settings: ClusterSettings | None = None) -> None:
+        self.settings = settings or ClusterSettings()
+        self._keeper: subprocess.Popen[bytes] | None = None
+        self._state: ClusterState | None = None
+        self._folder: ClusterFolder | None = None
+        self._environment = DriverEnvironment()
+
+    def __enter__(self) -> Self:
+        if self._keeper is not None:
+            raise ClusterError("cluster: is running already; make another LocalCluster for a second one")
+        orders = _orders(self.settings, parent=os.getpid())
+        try:
+            self._keeper = _start_keeper()
+            self._folder = _ready(self._keeper, orders)
+            self._state = self._folder.read()
+        except BaseException:
+            self._end()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._end()
+
+    @property
+    def folder(self) -> Path:
+        return self._running()[0].path
+
+    @property
+    def master(self) -> str:
+        """Its address, such as `spark://127.0.0.1:40123`."""
+        return self._running()[1].master or ""
+
+    @property
+    def web(self) -> str:
+        """The master's page, on loopback."""
+        return self._running()[1].web or ""
+
+    @property
+    def pids(self) -> dict[str, int]:
+        """Process ids by name: keeper, master, worker-1, worker-2..."""
+        state = self._running()[1]
+        return {"keeper": state.keeper.pid, **{name: daemon.pid for name, daemon in state.daemons.items()}}
+
+    def settings_for_driver(self) -> dict[str, str]:
+        """What a session of this process needs, for `builder.config(map=...)`; ask just before making the session."""
+        return settings_for_driver(self._running()[0], self._environment)
+
+    def _running(self) -> tuple[ClusterFolder, ClusterState]:
+        if self._folder is None or self._state is None:
+            raise ClusterError("cluster: is not running; enter it first: with LocalCluster(...) as cluster:")
+        return self._folder, self._state
+
+    def _end(self) -> None:
+        keeper, self._keeper, self._folder, self._state = self._keeper, None, None, None
+        self._environment.restore()
+        if keeper is not None:
+            _let_go(keeper)
+
+
+def up(settings: ClusterSettings) -> tuple[ClusterFolder, ClusterState, bool]:
+    """Start a cluster that stays; the one that is there already, and False, if there is one in that folder."""
+    folder = ClusterFolder(path=settings.folder.absolute()) if settings.folder else standing_folder()
+    there = folder.read()
+    if there is not None and there.is_up:
+        return folder, there, False
+    if there is not None and not there.keeper.is_running:
+        down(folder)
+    orders = _orders(settings, parent=None, folder=folder)
+    keeper = _start_keeper()
+    try:
+        _ready(keeper, orders)
+        state = folder.read()
+        if state is None or keeper.stdin is None:
+            raise ClusterError(f"{folder.path}: the cluster has gone again")
+        keeper.stdin.write(STAY)
+        keeper.stdin.flush()
+    finally:
+        _let_go(keeper)
+    return folder, state, True
+
+
+def down(folder: ClusterFolder) -> bool:
+    """Stop what runs there and remove the folder; False if there was nothing."""
+    state = folder.read()
+    if state is None:
+        return False
+    if state.keeper.send(signal.SIGTERM) and not state.keeper.wait(END_WITHIN_S):
+        state.keeper.send(signal.SIGKILL)
+        state.keeper.wait(END_WITHIN_S)
+    # Nothing is left to do here unless the keeper was killed.
+    for daemon in state.daemons.values():
+        daemon.send(signal.SIGKILL)
+    for name, daemon in state.daemons.items():
+        if not daemon.wait(END_WITHIN_S):
+            raise ClusterError(f"{folder.path}: {name} (process {daemon.pid}) does not end")
+    if folder.path.exists():
+        with folder.locked():
+            folder.remove()
+    return True
+
+
+def _orders(settings: ClusterSettings, *, parent: int | None, folder: ClusterFolder | None = None) -> Orders:
+    if folder is None and settings.folder is not None:
+        folder = ClusterFolder(path=settings.folder.absolute())
+    return Orders(
+        folder=None if folder is None else str(folder.path),
+        parent=parent,
+        workers=settings.workers,
+        cores=settings.cores,
+        memory=f"{mebibytes(settings.memory)}m",
+        daemon_memory=f"{mebibytes(settings.daemon_memory)}m",
+        patience_s=settings.patience_s,
+        spark_home=str(spark_home()),
+        java_home=str(java_home().path),
+        environment=dict(os.environ),
+    )
+
+
+def spark_home() -> Path:
+    """The Spark that a driver of this process would use: the cluster must be of the same version."""
+    if os.environ.get("SPARK_HOME"):
+        home = Path(os.environ["SPARK_HOME"])
+        if not (home / "bin" / "spark-class").exists():
+            raise BadInput(f"SPARK_HOME: there is no Spark in {home}; correct or unset it")
+        return home
+    found = importlib.util.find_spec("pyspark")
+    if found is None or not found.submodule_search_locations:
+        raise ClusterError("cluster: pyspark is not installed: pip install 'elastream[lab]'")
+    return Path(found.submodule_search_locations[0])
+
+
+def _start_keeper() -> subprocess.Popen[bytes]:
+    package = Path(__file__).parents[2]
+    return subprocess.Popen(
+        [sys.executable, "-m", "elastream.spark.keeper"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        cwd="/",
+        env={**os.environ, "PYTHONPATH": str(package)},
+        # A Ctrl-C in the terminal is for us; the keeper learns of it when we leave.
+        start_new_session=True,
+    )
+
+
+def _ready(keeper: subprocess.Popen[bytes], orders: Orders) -> ClusterFolder:
+    assert keeper.stdin is not None
+    assert keeper.stdout is not None
+    try:
+        keeper.stdin.write(orders.to_line())
+        keeper.stdin.flush()
+        answer = json.loads(keeper.stdout.readline() or "{}")
+    except BrokenPipeError:
+        answer = {}
+    if "wrong" in answer:
+        raise BadInput(answer["wrong"])
+    if "ready" not in answer:
+        raise ClusterError(
+            answer.get("failed", "cluster: the process that keeps it ended; is the machine out of memory?")
+        )
+    return ClusterFolder(path=Path(answer["ready"]))
+
+
+def _let_go(keeper: subprocess.Popen[bytes]) -> None:
+    """Close the pipe, which ends a cluster that is not to stay, and wait for the end."""
+    for pipe in (keeper.stdin, keeper.stdout):
+        if pipe is not None:
+            # What it was still to be sent is of no use to it any more.
+            with contextlib.suppress(BrokenPipeError):
+                pipe.close()
+    try:
+        keeper.wait(timeout=END_WITHIN_S)
+    except subprocess.TimeoutExpired:
+        keeper.kill()
+        keeper.wait()

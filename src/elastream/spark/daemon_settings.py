@@ -1,0 +1,91 @@
+"""How master and workers are set up, closed to the network and to other users, and what a driver has to know."""
+
+import secrets
+import shlex
+import sys
+from collections.abc import Mapping
+
+from elastream.spark.cluster_folder import SECRET, ClusterFolder, write_private
+
+LOOPBACK = "127.0.0.1"
+# One thread for collecting, since many JVMs share few cores, and no file in /tmp that a kill would leave there.
+JAVA_OPTIONS = "-XX:+UseSerialGC -XX:-UsePerfData"
+# The JVM that only builds the command of another.
+LAUNCHER_OPTIONS = f"{JAVA_OPTIONS} -XX:TieredStopAtLevel=1"
+
+# Addresses are read from the log of the master, hence a form of our own. Executors follow this file too.
+LOG4J = """\
+rootLogger.level = warn
+rootLogger.appenderRef.console.ref = console
+appender.console.type = Console
+appender.console.name = console
+appender.console.target = SYSTEM_ERR
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %d{yy/MM/dd HH:mm:ss} %p %c{1}: %m%n%ex
+logger.deploy.name = org.apache.spark.deploy
+logger.deploy.level = info
+"""
+
+
+def write_daemon_settings(folder: ClusterFolder) -> None:
+    """Into a file, with a new secret: what stands on a command line, everyone on the machine can read."""
+    settings = {
+        "spark.authenticate": "true",
+        SECRET: secrets.token_hex(32),
+        # It would run what anyone sends it.
+        "spark.master.rest.enabled": "false",
+        # Every user of the machine could end applications and workers on the page.
+        "spark.ui.killEnabled": "false",
+        "spark.master.ui.decommission.allow.mode": "DENY",
+    }
+    write_private(folder.daemon_file, properties(settings))
+    (folder.conf / "log4j2.properties").write_text(LOG4J)
+
+
+def write_driver_settings(folder: ClusterFolder, master: str) -> None:
+    """Once the address is known."""
+    daemon = read_properties(folder.daemon_file.read_text())
+    settings = {
+        "spark.master": master,
+        "spark.authenticate": "true",
+        SECRET: daemon[SECRET],
+        "spark.driver.host": LOOPBACK,
+        "spark.driver.bindAddress": LOOPBACK,
+        "spark.pyspark.python": sys.executable,
+        # Goes before the options that a user gives, and so leaves them alone.
+        "spark.executor.defaultJavaOptions": java_options(folder),
+    }
+    write_private(folder.driver_file, properties(settings))
+
+
+def daemon_environment(
+    folder: ClusterFolder, given: Mapping[str, str], *, spark_home: str, java_home: str, memory: str
+) -> dict[str, str]:
+    """Variables of the user, except those that would set up our daemons as another Spark is set up."""
+    ours = ("SPARK_", "_SPARK_", "PYSPARK_")
+    return {name: value for name, value in given.items() if not name.startswith(ours)} | {
+        "JAVA_HOME": java_home,
+        "SPARK_HOME": spark_home,
+        "SPARK_CONF_DIR": str(folder.conf),
+        "SPARK_LOCAL_IP": LOOPBACK,
+        "SPARK_PUBLIC_DNS": LOOPBACK,
+        "SPARK_LOCAL_DIRS": str(folder.scratch),
+        "SPARK_DAEMON_MEMORY": memory,
+        "SPARK_DAEMON_JAVA_OPTS": java_options(folder),
+        "SPARK_LAUNCHER_OPTS": LAUNCHER_OPTIONS,
+        "TMPDIR": str(folder.temporary),
+    }
+
+
+def java_options(folder: ClusterFolder) -> str:
+    return f"{JAVA_OPTIONS} {shlex.quote(f'-Djava.io.tmpdir={folder.temporary}')}"
+
+
+def properties(settings: Mapping[str, str]) -> str:
+    """In the form of spark-defaults.conf, where a backslash begins an escape."""
+    return "".join(f"{key} {value}\n".replace("\\", "\\\\") for key, value in settings.items())
+
+
+def read_properties(text: str) -> dict[str, str]:
+    """What `properties` has written."""
+    return dict(line.replace("\\\\", "\\").split(" ", 1) for line in text.splitlines())

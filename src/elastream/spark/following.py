@@ -1,0 +1,445 @@
+"""One query, followed from look to look: what is remembered of it, and the `Query` that this makes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from elastream.core.observation import (
+    FinishedBatch,
+    KeyedState,
+    OperatorWork,
+    Phase,
+    Query,
+    Reading,
+    RunningBatch,
+    Slo,
+    Trigger,
+)
+from elastream.core.topology import Edge, Operator, Topology
+from elastream.estimators.delay import DelayWindow
+from elastream.spark.inputs import Input
+from elastream.spark.look import Event, Json, Node, QuerySeen, StageSeen
+from elastream.spark.operators import Operators, Part
+from elastream.spark.pooling import POOL
+
+WHOLE = "query"
+"""The one operator that a query is shown as when its time cannot be told apart."""
+MOST_UNMATCHED = 0.2
+DELAY_WINDOW_S = 60.0
+# Less than this is the noise of a first batch.
+_LEAST_JUDGED_S = 1.0
+_MAX_BATCHES = 64
+# What could not be matched in a strange first batch is forgotten after some ten more.
+_KEPT_PER_BATCH = 0.8
+
+
+@dataclass(slots=True)
+class Work:
+    """Totals of one operator's stages."""
+
+    tasks: int | None = None
+    records_in: float = 0.0
+    records_out: float = 0.0
+    useful_s: float = 0.0
+
+    def add(self, stage: StageSeen, *, counts: bool) -> None:
+        self.useful_s += stage.useful_s
+        if not counts:
+            return
+        self.records_in += stage.records_in
+        self.records_out += stage.records_out
+        self.tasks = stage.tasks or self.tasks
+
+
+@dataclass(slots=True)
+class BatchWork:
+    """What the stages of one batch have done so far."""
+
+    busy_s: float = 0.0
+    tasks: int = 0
+    done: int = 0
+    spans: list[tuple[float, float]] = field(default_factory=list)
+
+    def add(self, stage: StageSeen) -> None:
+        self.busy_s += stage.busy_s
+        self.tasks += stage.tasks
+        self.done += stage.done
+        if stage.submitted_s is not None and stage.ended_s is not None:
+            self.spans.append((stage.submitted_s, stage.ended_s))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """The time of a look on both clocks."""
+
+    at_s: float
+    utc_s: float
+    ahead_s: float
+    """By how much UTC is ahead of our clock."""
+
+    def monotonic(self, utc_s: float) -> float:
+        """A time that the JVM gave, on our clock; never in the future."""
+        return min(self.at_s, utc_s - self.ahead_s)
+
+
+class Following:
+    """Folds what was seen of one query. Totals go on when it is restarted from its checkpoint."""
+
+    def __init__(self, query: str) -> None:
+        self.id = query
+        self.name = query
+        self.run = ""
+        self.ended_s: float | None = None
+        self._error: str | None = None
+        self._restarted = False
+        self._has_waited = False
+        self._operators = Operators()
+        self._inputs: list[Input] = []
+        self._work: dict[str, Work] = {}
+        self._unmatched_s = 0.0
+        self._lately_matched_s = 0.0
+        self._lately_unmatched_s = 0.0
+        self._rows_read = 0.0
+        self._driver_s = 0.0
+        self._batches: dict[int, BatchWork] = {}
+        self._progress: Json | None = None
+        self._finished: FinishedBatch | None = None
+        self._finished_before = 0
+        self._sunk: float | None = 0.0
+        self._delays = DelayWindow(DELAY_WINDOW_S)
+        self._state: Json | None = None
+        self._trigger = Trigger()
+
+    def started(self, run: str, name: str | None) -> None:
+        """A run has begun, the first or another one."""
+        if run == self.run:
+            return
+        self._restarted = self.run != ""
+        self.run, self.name = run, name or self.id
+        self.ended_s = self._error = self._progress = None
+        self._has_waited = False
+        self._batches.clear()
+        self._operators.restart()
+
+    def terminated(self, event: Event, at_s: float) -> None:
+        """A run has ended."""
+        if event.run == self.run:
+            self.ended_s, self._error = at_s, event.error
+
+    def take_stage(self, stage: StageSeen, shapes: Mapping[int, Sequence[Node]]) -> None:
+        """A stage has ended: give it to an operator, or for good to none."""
+        place = self._operators.of(stage, shapes)
+        # What is lost belongs to no operator, but it held slots.
+        unmatched_s = stage.lost_s
+        if place is None:
+            unmatched_s += stage.useful_s
+        else:
+            self._work.setdefault(place.operator, Work()).add(stage, counts=place.counts)
+            self._lately_matched_s += stage.useful_s
+        self._unmatched_s += unmatched_s
+        self._lately_unmatched_s += unmatched_s
+        self._rows_read += stage.read
+        if stage.batch is not None:
+            self._batches.setdefault(stage.batch, BatchWork()).add(stage)
+            while len(self._batches) > _MAX_BATCHES:
+                del self._batches[min(self._batches)]
+
+    def take_progress(self, progress: Json, moment: Moment) -> None:
+        """A batch has ended. Raises KeyError, TypeError or ValueError if Spark left out what a batch must have."""
+        number = int(progress["batchId"])
+        durations = {str(name): float(ms) / 1000 for name, ms in progress["durationMs"].items()}
+        began_utc_s = datetime.fromisoformat(str(progress["timestamp"]).replace("Z", "+00:00")).timestamp()
+        duration_s = durations.pop("triggerExecution")
+        ended_s = moment.monotonic(began_utc_s + duration_s)
+        work = self._batches.pop(number, BatchWork())
+        self._batches = {batch: kept for batch, kept in self._batches.items() if batch > number}
+        is_foreach = str((progress.get("sink") or {}).get("description", "")).startswith("ForeachBatchSink")
+        rows, limited = self._take_sources(progress, began_utc_s, ended_s, moment, is_foreach)
+        self._driver_s += max(0.0, duration_s - united_s(work.spans))
+        self._take_sink(progress)
+        self._lately_matched_s *= _KEPT_PER_BATCH
+        self._lately_unmatched_s *= _KEPT_PER_BATCH
+        if progress.get("stateOperators"):
+            self._state = progress
+        self._progress = progress
+        self._finished_before = max(self._finished_before, number + 1)
+        self._finished = FinishedBatch(
+            id=number,
+            started_s=ended_s - duration_s,
+            ended_s=ended_s,
+            rows=rows,
+            busy_s=work.busy_s,
+            limited=limited,
+            parts_s=durations,
+        )
+
+    def _take_sources(
+        self, progress: Json, began_utc_s: float, ended_s: float, moment: Moment, is_foreach: bool
+    ) -> tuple[float | None, bool | None]:
+        """Rows of a batch, and whether a read limit kept some out of it."""
+        read = []
+        for place, source in enumerate(progress.get("sources") or ()):
+            if place >= len(self._inputs):
+                # Ended before a look saw what its sources are.
+                return None, None
+            given = self._inputs[place]
+            given.report(moment.monotonic(began_utc_s), source.get("latestOffset"))
+            read.append(given.take(source, ended_s, is_foreach=is_foreach))
+            if read[-1].stretches is not None and all(one.curve.last for one in self._inputs):
+                self._delays.add(read[-1].stretches)
+        verdicts = [one.limited for one in read]
+        limited = True if True in verdicts else None if None in verdicts or not read else False
+        return known_sum([one.rows for one in read]), limited
+
+    def _take_sink(self, progress: Json) -> None:
+        rows = (progress.get("sink") or {}).get("numOutputRows")
+        # Spark says -1 for sinks that do not count; foreachBatch does not know what its user writes.
+        self._sunk = None if self._sunk is None or not isinstance(rows, int) or rows < 0 else self._sunk + rows
+
+    def query(
+        self,
+        seen: QuerySeen | None,
+        live: Sequence[StageSeen],
+        shapes: Mapping[int, Sequence[Node]],
+        moment: Moment,
+        slo: Slo | None,
+    ) -> Query:
+        """The query now; `seen` is None if it is not active, `live` are its stages that have not ended."""
+        running = None if seen is None else self._running(seen, live, moment)
+        phase = self._phase(seen, running)
+        totals = {name: Work(work.tasks, work.records_in, work.records_out, work.useful_s)
+                  for name, work in self._work.items()}  # fmt: skip
+        for stage in live:
+            # Its ended tasks count already if it is known whose they are; what is not known may still become so.
+            if (place := self._operators.of(stage, shapes)) is not None:
+                totals.setdefault(place.operator, Work()).add(stage, counts=place.counts)
+        at_s = moment.at_s
+        is_whole = self._is_whole
+        return Query(
+            id=self.id,
+            name=self.name,
+            phase=phase,
+            topology=self._whole_topology() if is_whole else self._topology(totals),
+            trigger=self._trigger,
+            sources=tuple(
+                one.source(place, moment.at_s, self._reads(place, totals)) for place, one in self._each_input()
+            ),
+            operators=self._whole(totals, at_s) if is_whole else self._works(totals, at_s),
+            running=running,
+            finished=self._finished,
+            batches=Reading(self._batches_before(seen), at_s),
+            driver_s=Reading(self._driver_s, at_s),
+            other_s=Reading(self._unmatched_s, at_s),
+            state=self._keyed_state(at_s),
+            delay=self._delays.at(at_s) if self._inputs and all(one.curve.last for one in self._inputs) else None,
+            slo=slo,
+            watermark_utc_s=Reading(seen.watermark_s, at_s) if seen and seen.watermark_s else None,
+            error=self._error or (seen.error if seen else None),
+        )
+
+    def _each_input(self) -> list[tuple[int, Input]]:
+        return list(enumerate(self._inputs))
+
+    def see(self, seen: QuerySeen, moment: Moment) -> None:
+        """Take in what the query is doing, before what has ended: that refers to its sources."""
+        self.name = seen.name or self.id
+        self._trigger = trigger(seen.trigger)
+        if seen.sources is not None:
+            self._operators.describe(seen.leaves)
+            if [one.seen for one in self._inputs] != list(seen.sources):
+                known = self._inputs
+                # After a restart the same source is described anew, with the same place and the same count.
+                self._inputs = [
+                    known[place].again(source) if place < len(known) else Input(source)
+                    for place, source in enumerate(seen.sources)
+                ]
+        asked_s = None if seen.triggered_s is None else moment.monotonic(seen.triggered_s)
+        for place, one in enumerate(self._inputs):
+            one.see(
+                moment.at_s,
+                moment.utc_s,
+                committed=at(seen.committed, place),
+                available=at(seen.available, place),
+                latest=at(seen.latest, place),
+                asked_s=asked_s,
+            )
+        if (seen.message or "").startswith("Waiting for"):
+            self._has_waited = True
+
+    def _phase(self, seen: QuerySeen | None, running: RunningBatch | None) -> Phase:
+        if seen is None or not seen.active:
+            return "terminated"
+        if running is not None:
+            return "running"
+        beginning: Phase = "restarting" if self._restarted else "starting"
+        if seen.batch is None or seen.batch < 0 or (self._progress is None and not self._has_waited):
+            return beginning
+        if not seen.trigger_active:
+            return "between-triggers" if seen.data_available else "no-data"
+        # A trigger that has nothing in hand yet. Without an interval it is pulled all the time while there is no data.
+        return "between-triggers" if seen.constructed or self._trigger.interval_s is not None else "no-data"
+
+    def _running(self, seen: QuerySeen, live: Sequence[StageSeen], moment: Moment) -> RunningBatch | None:
+        number = seen.batch
+        if not (seen.active and seen.trigger_active) or number is None or number < 0 or seen.triggered_s is None:
+            return None
+        if self._progress is not None and number <= int(self._progress["batchId"]):
+            return None
+        # One that is only being planned has its offsets; one that only cleans up state has none of its own.
+        if not seen.constructed and seen.committed == seen.available:
+            return None
+        work = self._batches.get(number)
+        stages = [stage for stage in live if stage.batch == number and not passed_over(stage, live)]
+        known = work is not None or bool(stages)
+        tasks = (work.tasks if work else 0) + sum(stage.tasks for stage in stages)
+        done = (work.done if work else 0) + sum(stage.done for stage in stages)
+        return RunningBatch(
+            id=number,
+            started_s=moment.monotonic(seen.triggered_s),
+            rows=known_sum([
+                one.between(at(seen.committed, place), at(seen.available, place))
+                for place, one in self._each_input()
+            ]) if self._inputs else None,
+            tasks=tasks if known else None,
+            tasks_done=done if known else None,
+        )  # fmt: skip
+
+    def _batches_before(self, seen: QuerySeen | None) -> float:
+        """Batches that have finished: those we saw end, or all before the present one."""
+        before = 0 if seen is None or seen.batch is None else seen.batch
+        return float(max(self._finished_before, before))
+
+    @property
+    def _is_whole(self) -> bool:
+        total_s = self._lately_matched_s + self._lately_unmatched_s
+        return total_s >= _LEAST_JUDGED_S and self._lately_unmatched_s > MOST_UNMATCHED * total_s
+
+    def _all_parts(self) -> list[Part]:
+        return [*self._operators.parts, *self._operators.sinks.values()]
+
+    def _topology(self, totals: Mapping[str, Work]) -> Topology:
+        """Empty until the first batch has run."""
+        parts = self._all_parts()
+        names = {part.name for part in parts}
+        edges = [Edge(part.name, part.feeds.name) for part in parts if part.feeds and part.feeds.name in names]
+        # What an action in foreachBatch begins with, it has from the query's own last operator.
+        if self._operators.parts:
+            fed = {edge.downstream for edge in edges}
+            last = self._operators.parts[0].name
+            edges += [Edge(last, name) for name in self._operators.sinks if name not in fed]
+        return Topology(
+            operators=tuple(
+                Operator(name=part.name, pool=POOL, partitions=self._partitions(part, totals), stateful=part.stateful)
+                for part in parts
+            ),
+            edges=tuple(dict.fromkeys(edge for edge in edges if edge.upstream != edge.downstream)),
+        )
+
+    def _whole_topology(self) -> Topology:
+        stateful = any(part.stateful for part in self._all_parts())
+        return Topology(operators=(Operator(name=WHOLE, pool=POOL, stateful=stateful),))
+
+    def _partitions(self, part: Part, totals: Mapping[str, Work]) -> int | None:
+        if part.stateful and self._state is not None:
+            numbers = [store.get("numShufflePartitions") for store in self._state["stateOperators"]]
+            known = [number for number in numbers if isinstance(number, int) and number > 0]
+            return max(known, default=None)
+        # How files are cut follows the files at hand, and is no ceiling.
+        if any(one.is_files for place, one in self._each_input() if part.name.split("-")[1:] == [str(place)]):
+            return None
+        work = totals.get(part.name)
+        return None if work is None else work.tasks
+
+    def _reads(self, place: int, totals: Mapping[str, Work]) -> int | None:
+        work = totals.get(f"read-{place}")
+        return None if work is None or self._inputs[place].is_files else work.tasks
+
+    def _works(self, totals: Mapping[str, Work], at_s: float) -> tuple[OperatorWork, ...]:
+        parts = self._all_parts()
+        last = self._operators.parts[0].name if self._operators.parts else None
+        found = []
+        for part in parts:
+            work = totals.get(part.name, Work())
+            out: float | None = work.records_out
+            if part.name == last and not self._operators.sinks and not work.records_out:
+                out = self._sunk
+            found.append(
+                OperatorWork(
+                    name=part.name,
+                    tasks=work.tasks,
+                    records_in=Reading(work.records_in, at_s),
+                    records_out=None if out is None else Reading(out, at_s),
+                    busy_s=Reading(work.useful_s, at_s),
+                )
+            )
+        return tuple(found)
+
+    def _whole(self, totals: Mapping[str, Work], at_s: float) -> tuple[OperatorWork, ...]:
+        """More than a fifth of the query's time belongs to no operator: all of it as one, from its sources on."""
+        rows = known_sum([one.rows for one in self._inputs]) if self._inputs else None
+        useful_s = self._unmatched_s + sum(work.useful_s for work in totals.values())
+        return (
+            OperatorWork(
+                name=WHOLE,
+                records_in=Reading(self._rows_read if rows is None else rows, at_s),
+                records_out=None if self._sunk is None else Reading(self._sunk, at_s),
+                busy_s=Reading(useful_s, at_s),
+            ),
+        )
+
+    def _keyed_state(self, at_s: float) -> KeyedState | None:
+        if self._state is None:
+            return None
+        stores = self._state["stateOperators"]
+        # Spark does not name the store, but each has metrics of its own.
+        marks = {"rocksdb": "rocksdbGetCount", "hdfs": "loadedMapCacheHitCount"}
+        metrics = stores[0].get("customMetrics") or {}
+
+        def total(key: str, scale: float = 1.0) -> Reading | None:
+            numbers = [store.get(key) for store in stores]
+            known = [number for number in numbers if isinstance(number, int | float)]
+            return Reading(sum(known) * scale, at_s) if len(known) == len(numbers) else None
+
+        return KeyedState(
+            store=next((name for name, mark in marks.items() if mark in metrics), None),
+            rows=total("numRowsTotal"),
+            bytes=total("memoryUsedBytes"),
+            commit_s=total("commitTimeMs", 0.001),
+        )
+
+
+def trigger(text: str) -> Trigger:
+    """From the text that Spark makes of it; an interval of 0 means as fast as possible."""
+    found = re.fullmatch(r"ProcessingTimeTrigger\((\d+)\)", text)
+    return Trigger(interval_s=int(found[1]) / 1000 if found and int(found[1]) else None)
+
+
+def passed_over(stage: StageSeen, others: Sequence[StageSeen]) -> bool:
+    """Whether a stage will be skipped: one that its job needs later has already begun."""
+    if stage.submitted_s is not None:
+        return False
+    return any(o.job == stage.job and o.id > stage.id and o.submitted_s is not None for o in others)
+
+
+def at(offsets: Sequence[Any], place: int) -> Any:
+    """The offset of a source, or None before there is one."""
+    return offsets[place] if place < len(offsets) else None
+
+
+def known_sum(numbers: Sequence[float | None]) -> float | None:
+    """All of them, or None if one is unknown."""
+    known = [number for number in numbers if number is not None]
+    return sum(known) if len(known) == len(numbers) else None
+
+
+def united_s(spans: Sequence[tuple[float, float]]) -> float:
+    """Time covered by at least one span."""
+    total, until = 0.0, float("-inf")
+    for start, end in sorted(spans):
+        total += max(0.0, end - max(start, until))
+        until = max(until, end)
+    return total

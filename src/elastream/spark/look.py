@@ -1,0 +1,372 @@
+"""One raw look at an application, as the driver's JVM gives it: values, and nothing that is concluded from them.
+
+A field that is missing or malformed is None, or makes its own part go missing; it never spoils the rest.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, TypeVar
+
+Json = Mapping[str, Any]
+T = TypeVar("T")
+
+
+class Node(NamedTuple):
+    """One node of a physical plan, with its depth; parents come first."""
+
+    depth: int
+    name: str
+    mark: str
+    """'state 0' for the first stateful operator, 'columns [3, 4]' for a leaf; else empty."""
+
+
+class Match(NamedTuple):
+    """Nodes of a plan whose metrics a stage has updated."""
+
+    shape: int
+    root: bool
+    """Whether the plan is the query's own, and not one of an action inside foreachBatch."""
+    nodes: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageSeen:
+    """One attempt at a stage, with the totals of its ended tasks. Times in seconds, UTC."""
+
+    id: int
+    attempt: int
+    job: int
+    query: str | None
+    """None: it belongs to no query."""
+    batch: int | None
+    submitted_s: float | None
+    """None: its job knows it, but it has not begun."""
+    ended_s: float | None
+    failed: bool
+    tasks: int
+    running: int
+    done: int
+    run_s: float
+    deserialise_s: float
+    serialise_s: float
+    cpu_s: float
+    gc_s: float
+    fetch_s: float
+    write_s: float
+    lost_s: float
+    """Time of tasks that failed or were killed."""
+    read: float
+    """Records from a source, a file or a cache (of a cache, Spark counts blocks)."""
+    fetched: float
+    """Records from a shuffle."""
+    shuffled: float
+    """Records into a shuffle."""
+    written: float
+    """Records into files."""
+    matches: tuple[Match, ...]
+
+    @property
+    def busy_s(self) -> float:
+        """Time for which its tasks held a slot, waiting included."""
+        return self.run_s + self.deserialise_s + self.serialise_s + self.lost_s
+
+    @property
+    def useful_s(self) -> float:
+        """Time spent on records: without waiting for a shuffle, and without tasks whose work was lost.
+
+        Shuffle write time stays in: Spark does not say which part of it is waiting for a disk.
+        """
+        return max(0.0, self.run_s + self.deserialise_s + self.serialise_s - self.fetch_s)
+
+    @property
+    def records_in(self) -> float:
+        return self.read + self.fetched
+
+    @property
+    def records_out(self) -> float:
+        return self.shuffled + self.written
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutorSeen:
+    """One executor, as far as tasks tell of it. Times in seconds, UTC."""
+
+    id: str
+    host: str | None
+    cores: int | None
+    added_s: float | None
+    removed_s: float | None
+    first_task_s: float | None
+    running: int
+    """Tasks of queries that it runs now."""
+    other_running: int
+    """Tasks of no query."""
+    busy_s: float
+    records: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceSeen:
+    """What one source of a query is."""
+
+    kind: str
+    """Class of its stream in the JVM."""
+    table: str | None = None
+    limit: str | None = None
+    options: Mapping[str, str] | None = None
+    """Without anything that looks like a secret; None where a source does not show them."""
+    created_s: float | None = None
+    """When the stream began, where a source counts from there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuerySeen:
+    """What one active query is doing. Offsets are one per source."""
+
+    id: str
+    run: str
+    name: str | None
+    trigger: str
+    active: bool
+    message: str | None
+    trigger_active: bool
+    data_available: bool
+    error: str | None
+    batch: int | None
+    constructed: bool
+    triggered_s: float | None
+    """When the present trigger began, or the last one; UTC."""
+    watermark_s: float | None
+    committed: tuple[Any, ...]
+    available: tuple[Any, ...]
+    latest: tuple[Any, ...]
+    sources: tuple[SourceSeen, ...] | None
+    """None until its first batch."""
+    leaves: tuple[int, ...]
+    """For every leaf of its plan the place of its source, or -1 for a table that is no stream."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Something Spark has announced of a query."""
+
+    kind: Literal["started", "progress", "terminated"]
+    query: str
+    run: str
+    name: str | None = None
+    error: str | None = None
+    progress: Json | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """All that is new since the look before, and all that is going on."""
+
+    utc_s: float
+    application: str
+    note: int
+    """The last thing it tells of; the next look is told so."""
+    busy_s: float
+    """Time in which slots ran a task, since we watch."""
+    other_busy_s: float
+    executors: Mapping[str, ExecutorSeen] = field(default_factory=dict)
+    queries: tuple[QuerySeen, ...] = ()
+    stages: tuple[StageSeen, ...] = ()
+    events: tuple[Event, ...] = ()
+    shapes: Mapping[int, tuple[Node, ...]] = field(default_factory=dict)
+    failures: int = 0
+    """Events that we could not read, and events that were lost on the way to us."""
+    failure: str | None = None
+    malformed: int = 0
+    took_s: float | None = None
+
+
+def parse(text: str) -> Look:
+    """Read what `Watch.look` wrote. Raises ValueError only if it is no look at all."""
+    raw = json.loads(text)
+    if not isinstance(raw, dict) or _number(raw, "at_ms") is None:
+        raise ValueError("a look is a JSON object with 'at_ms'")
+    parts = _Parts()
+    listed = raw.get("executors")
+    executors = listed if isinstance(listed, dict) else {}
+    shapes = raw.get("shapes")
+    return Look(
+        utc_s=raw["at_ms"] / 1000,
+        application=str(raw.get("application")),
+        note=_int(raw, "note") or 0,
+        busy_s=(_number(raw, "busy_ms") or 0.0) / 1000,
+        other_busy_s=(_number(raw, "other_busy_ms") or 0.0) / 1000,
+        executors={one.id: one for one in parts.read(executors.items(), _executor)},
+        queries=parts.read(raw.get("queries"), _query),
+        stages=parts.read(raw.get("stages"), _stage),
+        events=parts.read(raw.get("events"), _event),
+        shapes=dict(parts.read(shapes.items() if isinstance(shapes, dict) else (), _shape)),
+        failures=sum(_int(raw, key) or 0 for key in ("failures", "query_failures", "lost", "dropped")),
+        failure=_text(raw, "failure") or _text(raw, "query_failure"),
+        malformed=parts.malformed,
+        took_s=None if (took := _number(raw, "took_us")) is None else took / 1e6,
+    )
+
+
+class _Parts:
+    def __init__(self) -> None:
+        self.malformed = 0
+
+    def read(self, items: Iterable[Any] | None, build: Callable[[Any], T]) -> tuple[T, ...]:
+        found = []
+        for item in items if isinstance(items, Iterable) else ():
+            try:
+                found.append(build(item))
+            except (TypeError, ValueError, KeyError, AttributeError, IndexError, OverflowError):
+                self.malformed += 1
+        return tuple(found)
+
+
+def _number(raw: Json, key: str) -> float | None:
+    value = raw.get(key)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return value
+
+
+def _int(raw: Json, key: str) -> int | None:
+    number = _number(raw, key)
+    return None if number is None else int(number)
+
+
+def _text(raw: Json, key: str) -> str | None:
+    value = raw.get(key)
+    return value if isinstance(value, str) else None
+
+
+def _when(raw: Json, key: str) -> float | None:
+    """Spark says 0 or -1 where there is no time yet."""
+    number = _number(raw, key)
+    return None if number is None or number <= 0 else number / 1000
+
+
+def _stage(raw: Json) -> StageSeen:
+    batch = raw.get("batch")
+
+    def seconds(key: str) -> float:
+        return (_number(raw, key) or 0.0) / 1000
+
+    def count(key: str) -> float:
+        return _number(raw, key) or 0.0
+
+    return StageSeen(
+        id=int(raw["stage"]),
+        attempt=int(raw["attempt"]),
+        job=_int(raw, "job") or 0,
+        query=_text(raw, "query"),
+        batch=None if batch is None else int(batch),
+        submitted_s=_when(raw, "submitted_ms"),
+        ended_s=_when(raw, "ended_ms"),
+        failed=raw.get("failed") is True,
+        tasks=_int(raw, "tasks") or 0,
+        running=_int(raw, "running") or 0,
+        done=_int(raw, "done") or 0,
+        run_s=seconds("run_ms"),
+        deserialise_s=seconds("deserialise_ms"),
+        serialise_s=seconds("serialise_ms"),
+        cpu_s=seconds("cpu_ms"),
+        gc_s=seconds("gc_ms"),
+        fetch_s=seconds("fetch_ms"),
+        write_s=seconds("write_ms"),
+        lost_s=seconds("lost_ms"),
+        read=count("read"),
+        fetched=count("fetched"),
+        shuffled=count("shuffled"),
+        written=count("written"),
+        matches=tuple(
+            Match(int(match["shape"]), match.get("root") is True, frozenset(map(int, match["nodes"])))
+            for match in raw.get("matches") or ()
+        ),
+    )
+
+
+def _executor(item: tuple[str, Json]) -> ExecutorSeen:
+    name, raw = item
+    return ExecutorSeen(
+        id=name,
+        host=_text(raw, "host"),
+        cores=_int(raw, "cores") or None,
+        added_s=_when(raw, "added_ms"),
+        removed_s=_when(raw, "removed_ms"),
+        first_task_s=_when(raw, "first_task_ms"),
+        running=_int(raw, "running") or 0,
+        other_running=_int(raw, "other_running") or 0,
+        busy_s=(_number(raw, "busy_ms") or 0.0) / 1000,
+        records=_number(raw, "records") or 0.0,
+    )
+
+
+def _query(raw: Json) -> QuerySeen:
+    described = raw.get("described")
+    known = described if isinstance(described, dict) else None
+    return QuerySeen(
+        id=str(raw["id"]),
+        run=str(raw["run"]),
+        name=_text(raw, "name"),
+        trigger=_text(raw, "trigger") or "",
+        active=raw.get("active") is True,
+        message=_text(raw, "message"),
+        trigger_active=raw.get("trigger_active") is True,
+        data_available=raw.get("data_available") is True,
+        error=_text(raw, "error"),
+        batch=_int(raw, "batch"),
+        constructed=raw.get("constructed") is True,
+        triggered_s=_when(raw, "trigger_ms"),
+        watermark_s=_when(raw, "watermark_ms"),
+        committed=_offsets(raw.get("committed")),
+        available=_offsets(raw.get("available")),
+        latest=_offsets(raw.get("latest")),
+        sources=None if known is None else tuple(map(_source, known["sources"])),
+        leaves=() if known is None else tuple(map(int, known["leaves"])),
+    )
+
+
+def _source(raw: Json) -> SourceSeen:
+    options = raw.get("options")
+    return SourceSeen(
+        kind=str(raw["class"]),
+        table=_text(raw, "table"),
+        limit=_text(raw, "limit"),
+        options={str(key): str(value) for key, value in options.items()} if isinstance(options, dict) else None,
+        created_s=_when(raw, "creation_ms"),
+    )
+
+
+def _offsets(listed: Any) -> tuple[Any, ...]:
+    return tuple(_offset(text) for text in listed) if isinstance(listed, list) else ()
+
+
+def _offset(text: Any) -> Any:
+    """Offsets are JSON for most sources, and a bare string for some."""
+    if not isinstance(text, str):
+        return None
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _event(raw: Json) -> Event:
+    kind = raw["event"]
+    if kind == "progress":
+        progress = raw["progress"]
+        return Event(kind="progress", query=str(progress["id"]), run=str(progress["runId"]), progress=progress)
+    if kind not in ("started", "terminated"):
+        raise ValueError(f"no such event: {kind}")
+    return Event(
+        kind=kind, query=str(raw["id"]), run=str(raw["run"]), name=_text(raw, "name"), error=_text(raw, "error")
+    )
+
+
+def _shape(item: tuple[str, Any]) -> tuple[int, tuple[Node, ...]]:
+    number, nodes = item
+    return int(number), tuple(Node(int(depth), str(name), str(mark)) for depth, name, mark in nodes)

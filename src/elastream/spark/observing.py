@@ -1,0 +1,179 @@
+"""From raw looks to observations.
+
+`fold` is called once per tick with everything that is new, keeps running totals, and never raises for what Spark left
+out: a part that cannot be read stays as it was or is None. More than a fifth of a query's useful time that can be
+matched with no operator (`other_s`) would make figures per operator wrong, so such a query is shown as a whole: one
+operator named "query", with all of its time and the records of its sources.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from elastream.core.observation import Observation, Query, Reading, Slo
+from elastream.core.signals import Signal
+from elastream.spark.roster import Registered
+from elastream.spark.following import Following, Moment
+from elastream.spark.look import Look, StageSeen
+from elastream.spark.pooling import POOL, Pooling, PoolSeen
+from elastream.spark.usage import HostUsage, Usage
+
+__all__ = ["POOL", "PROVIDES", "Observing", "Sizes"]
+
+PROVIDES = frozenset(
+    {
+        Signal.ARRIVED,
+        Signal.COMMITTED,
+        Signal.BACKLOG_AGE,
+        Signal.BATCHES,
+        Signal.DRIVER_TIME,
+        Signal.DELAY,
+        Signal.STATE_BYTES,
+        Signal.RECORDS_IN,
+        Signal.RECORDS_OUT,
+        Signal.BUSY_TIME,
+        Signal.WORKER_CPU,
+        Signal.WORKER_MEMORY,
+        Signal.WORKER_RECORDS,
+        Signal.BUSY_SLOTS,
+        Signal.READY,
+        Signal.WORKER_CHOICE,
+    }
+)
+
+# A query that has ended is shown for a while, so that its end is seen, and forgotten after that.
+_SHOWN_AFTER_END_S = 120.0
+_REMEMBERED_AFTER_END_S = 3600.0
+_MOST_REMEMBERED = 64
+# Clocks drift by less between two looks; more, and UTC was set.
+_CLOCK_JUMP_S = 0.5
+
+
+class Sizes(Protocol):
+    """What was decided and asked for, and what there is room for."""
+
+    @property
+    def wanted(self) -> int: ...
+
+    @property
+    def requested(self) -> int: ...
+
+    @property
+    def room(self) -> int | None: ...
+
+
+class Observing:
+    """Folds looks at one application into observations."""
+
+    def __init__(
+        self,
+        *,
+        application: str,
+        bounds: tuple[int, int],
+        slots_per_worker: int,
+        slo: Slo | None = None,
+        worker_memory_bytes: float | None = None,
+        emulated: bool = False,
+        usage: Callable[[], Mapping[str, Usage]] | None = None,
+    ) -> None:
+        self.malformed = 0
+        """Things in looks that could not be read, so far."""
+        self._application = application
+        self._bounds = bounds
+        self._slots_per_worker = slots_per_worker
+        self._slo = slo
+        self._worker_memory_bytes = worker_memory_bytes
+        # Where executors run elsewhere, another source of their use can stand in for this host's.
+        self._usage = HostUsage(application).read if usage is None else usage
+        self._pooling = Pooling(emulated=emulated)
+        self._queries: dict[str, Following] = {}
+        self._ahead_s: float | None = None
+
+    def fold(self, look: Look, registered: Registered, sizes: Sizes, *, at_s: float, utc_s: float) -> Observation:
+        """The application as of a look that ended at `at_s` on the loop's clock."""
+        moment = self._moment(look, at_s)
+        self.malformed += look.malformed
+        self._take_events(look, moment)
+        queries = self._shown(look, moment)
+        seen = PoolSeen(
+            slots_per_worker=self._slots_per_worker,
+            min_workers=self._bounds[0],
+            max_workers=self._bounds[1],
+            wanted=sizes.wanted,
+            requested=sizes.requested,
+            ready=registered.ready,
+            leaving=registered.leaving,
+            worker_memory_bytes=self._worker_memory_bytes,
+        )
+        others = sum(executor.other_running for executor in look.executors.values() if executor.removed_s is None)
+        return Observation(
+            at_s=at_s,
+            utc_s=utc_s,
+            application=self._application,
+            pools=(self._pooling.pool(seen, look, self._usage(), at_s),),
+            queries=queries,
+            other_busy_slots=Reading(float(others), at_s),
+            cluster_workers=sizes.room,
+        )
+
+    def _moment(self, look: Look, at_s: float) -> Moment:
+        ahead_s = look.utc_s - at_s
+        # Once for all: anew at each look, the same moment would differ by a millisecond or two.
+        if self._ahead_s is None or abs(ahead_s - self._ahead_s) > _CLOCK_JUMP_S:
+            self._ahead_s = ahead_s
+        return Moment(at_s=at_s, utc_s=look.utc_s, ahead_s=self._ahead_s)
+
+    def _take_events(self, look: Look, moment: Moment) -> None:
+        active = {seen.id: seen for seen in look.queries}
+        ended: dict[str, list[StageSeen]] = {}
+        for stage in look.stages:
+            if stage.query is not None and stage.ended_s is not None:
+                ended.setdefault(stage.query, []).append(stage)
+        for event in look.events:
+            following = self._following(event.query)
+            if event.kind == "started" or not following.run:
+                following.started(event.run, event.name)
+        for seen in look.queries:
+            following = self._following(seen.id)
+            following.started(seen.run, seen.name)
+            following.see(seen, moment)
+        # Stages before the progress of their batch, which asks for their totals.
+        for query, stages in ended.items():
+            for stage in stages:
+                self._following(query).take_stage(stage, look.shapes)
+        for event in look.events:
+            following = self._following(event.query)
+            if event.kind == "progress" and event.progress is not None and event.run == following.run:
+                try:
+                    following.take_progress(event.progress, moment)
+                except (KeyError, TypeError, ValueError, AttributeError):
+                    self.malformed += 1
+            elif event.kind == "terminated" and event.query not in active:
+                following.terminated(event, moment.at_s)
+
+    def _following(self, query: str) -> Following:
+        if query not in self._queries:
+            self._queries[query] = Following(query)
+        return self._queries[query]
+
+    def _shown(self, look: Look, moment: Moment) -> tuple[Query, ...]:
+        active = {seen.id: seen for seen in look.queries}
+        for name, following in list(self._queries.items()):
+            if name not in active and following.ended_s is None:
+                following.ended_s = moment.at_s
+        self._forget(moment.at_s)
+        shown = []
+        for name, following in self._queries.items():
+            if following.ended_s is not None and moment.at_s - following.ended_s > _SHOWN_AFTER_END_S:
+                continue
+            live = [stage for stage in look.stages if stage.query == name and stage.ended_s is None]
+            shown.append(following.query(active.get(name), live, look.shapes, moment, self._slo))
+        return tuple(shown)
+
+    def _forget(self, at_s: float) -> None:
+        """A query that comes back is known again for an hour; of many that do not, the last are remembered."""
+        over = {name: query.ended_s for name, query in self._queries.items() if query.ended_s is not None}
+        for place, (name, ended_s) in enumerate(sorted(over.items(), key=lambda item: -item[1])):
+            if place >= _MOST_REMEMBERED or at_s - ended_s > _REMEMBERED_AFTER_END_S:
+                del self._queries[name]

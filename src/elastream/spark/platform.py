@@ -1,0 +1,121 @@
+"""A live Spark application as a Platform: looks at all its queries, and changes its executors while they run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from elastream.core.decision import Decision
+from elastream.core.errors import ApplyFailed, CannotRun, ObservationFailed
+from elastream.core.observation import Observation, Slo
+from elastream.core.protocols import Clock
+from elastream.spark.backend import SparkBackend
+from elastream.spark.executors import Executors, Limits, ShrinkBy, Use
+from elastream.spark.look import Look, QuerySeen
+from elastream.spark.observing import POOL, PROVIDES, Observing
+from elastream.spark.session import check, expected_executors, memory_bytes
+from elastream.spark.watch import JvmWatch
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+UNFIT_TRIGGERS = {
+    "ContinuousTrigger": "holds its slots for ever, so that no executor could leave",
+    "RealTimeTrigger": "holds its slots for ever, so that no executor could leave",
+    "AvailableNowTrigger": "ends by itself; it needs no autoscaler",
+    "OneTimeTrigger": "ends by itself; it needs no autoscaler",
+}
+
+
+class SparkPlatform:
+    """All queries of one application. Watches it from the moment it is made; `close` takes everything away again."""
+
+    name = "spark"
+    provides = PROVIDES
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        clock: Clock,
+        *,
+        bounds: tuple[int, int],
+        slo: Slo | None = None,
+        shrink_by: ShrinkBy = "decommission",
+        emulated: bool = False,
+        limits: Limits | None = None,
+    ) -> None:
+        check(spark, shrink_by=shrink_by)
+        self.version = str(spark.version)
+        self._context: Any = spark.sparkContext
+        self._clock = clock
+        self._watch = JvmWatch.install(spark)
+        self.executors = Executors(
+            SparkBackend(spark), clock, shrink_by=shrink_by, expected=expected_executors(self._context), limits=limits
+        )
+        self._observing = Observing(
+            application=str(spark.sparkContext.applicationId),
+            bounds=bounds,
+            slots_per_worker=int(self._context.getConf().get("spark.executor.cores", "1")),
+            slo=slo,
+            worker_memory_bytes=memory_bytes(self._context.getConf().get("spark.executor.memory", "1g")),
+            emulated=emulated,
+        )
+        self._use = Use()
+        unfit = next((query for query in self._watch.look().queries if query.active and _unfit(query)), None)
+        if unfit is not None:
+            self.close()
+            raise CannotRun(f"query {unfit.name or unfit.id}: {_unfit(unfit)}")
+
+    def observe(self) -> Observation:
+        """One look at every query and every executor."""
+        look = self._watch.look()
+        for query in look.queries:
+            if query.active and (reason := _unfit(query)):
+                raise ObservationFailed(f"query {query.name or query.id}: {reason}")
+        registered = self.executors.look()
+        now_s, utc_s = self._clock.now_s(), self._clock.utc_s()
+        now = self._observing.fold(look, registered, self.executors, at_s=now_s, utc_s=utc_s)
+        self._use = _use(look, now, now_s - utc_s)
+        return now
+
+    def apply(self, decision: Decision) -> None:
+        """Begin to have the size that was decided; a thread does the asking."""
+        self.executors.want(decision.allocation[POOL], leave_first=decision.leave_first, use=self._use)
+        troubles = self.executors.troubles()
+        if troubles:
+            raise ApplyFailed("; ".join(troubles))
+
+    def has_ended(self) -> bool:
+        """Whether the application is over."""
+        try:
+            return self._context._jsc is None or bool(self._context._jsc.sc().isStopped())
+        except Exception:
+            # The gateway itself is gone.
+            return True
+
+    def close(self) -> None:
+        """Take the listener away; executors stay as they are."""
+        self.executors.stop()
+        if not self.has_ended():
+            self._watch.remove()
+
+
+def _unfit(query: QuerySeen) -> str | None:
+    """Why a query's trigger rules out changing executors, with the remedy."""
+    for trigger, reason in UNFIT_TRIGGERS.items():
+        if trigger in query.trigger:
+            return f"its trigger ({trigger.removesuffix('Trigger')}) {reason}; use a processing-time trigger"
+    return None
+
+
+def _use(look: Look, now: Observation, clock_ahead_s: float) -> Use:
+    return Use(
+        tasks={name: seen.running for name, seen in look.executors.items()},
+        other_tasks={name: seen.other_running for name, seen in look.executors.items()},
+        first_task_s={
+            name: seen.first_task_s + clock_ahead_s
+            for name, seen in look.executors.items()
+            if seen.first_task_s is not None
+        },
+        between_batches=all(query.running is None for query in now.queries),
+        retrying=any(stage.attempt > 0 and stage.ended_s is None for stage in look.stages),
+    )

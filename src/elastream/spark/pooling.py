@@ -1,0 +1,90 @@
+"""The pool of executors, with what each of them does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from elastream.core.observation import Pool, Reading, Worker
+from elastream.spark.look import Look
+from elastream.spark.usage import Usage
+
+POOL = "executors"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolSeen:
+    """What the scheduler and the settings say of the executors at the time of a look."""
+
+    slots_per_worker: int
+    min_workers: int
+    max_workers: int
+    wanted: int
+    requested: int
+    ready: tuple[str, ...]
+    leaving: tuple[str, ...] = ()
+    worker_memory_bytes: float | None = None
+
+
+class Pooling:
+    """Remembers of executors what has to be compared between looks."""
+
+    def __init__(self, *, emulated: bool = False) -> None:
+        # Emulated slots sleep: the processor says nothing of them, and busy slots stand in.
+        self._emulated = emulated
+        self._first_seen_s: dict[str, float] = {}
+        self._used: dict[str, tuple[float, float]] = {}
+
+    def pool(self, seen: PoolSeen, look: Look, usage: Mapping[str, Usage], at_s: float) -> Pool:
+        """The pool as of a look."""
+        names = [*seen.ready, *seen.leaving]
+        # One that was registered and has gone may have a process for a moment longer.
+        gone = {name for name, executor in look.executors.items() if executor.removed_s is not None}
+        starting = sorted(usage.keys() - set(names) - gone - self._first_seen_s.keys())
+        self._first_seen_s = {name: self._first_seen_s.get(name, at_s) for name in names}
+        self._used = {name: used for name, used in self._used.items() if name in names}
+        workers = [self._worker(name, name in seen.leaving, seen, look, usage, at_s) for name in names]
+        workers += [Worker(id=name, state="starting", since_s=at_s, pid=usage[name].pid) for name in starting]
+        return Pool(
+            name=POOL,
+            slots_per_worker=seen.slots_per_worker,
+            min_workers=seen.min_workers,
+            max_workers=seen.max_workers,
+            wanted=seen.wanted,
+            requested=seen.requested,
+            ready=len(seen.ready),
+            leaving=len(seen.leaving),
+            workers=tuple(workers),
+            worker_memory_bytes=seen.worker_memory_bytes,
+            busy_slot_s=Reading(look.busy_s, at_s),
+        )
+
+    def _worker(
+        self, name: str, leaving: bool, seen: PoolSeen, look: Look, usage: Mapping[str, Usage], at_s: float
+    ) -> Worker:
+        executor, process = look.executors.get(name), usage.get(name)
+        used_s = None if process is None else process.cpu_s
+        if self._emulated:
+            used_s = None if executor is None else executor.busy_s
+        cpu = None if used_s is None else self._cpu(name, used_s, seen.slots_per_worker, at_s)
+        return Worker(
+            id=name,
+            state="leaving" if leaving else "ready",
+            since_s=self._first_seen_s[name],
+            pid=None if process is None else process.pid,
+            node=None if executor is None else executor.host,
+            running_tasks=0 if executor is None else executor.running + executor.other_running,
+            cpu=cpu,
+            cpu_from=None if cpu is None else "busy-slots" if self._emulated else "proc",
+            memory_bytes=None if process is None else Reading(process.memory_bytes, at_s),
+            records=Reading(0.0 if executor is None else executor.records, at_s),
+        )
+
+    def _cpu(self, name: str, used_s: float, slots: int, at_s: float) -> Reading | None:
+        """Share of its slots since the last look."""
+        before = self._used.get(name)
+        self._used[name] = used_s, at_s
+        # A Python worker that was killed takes its time with it.
+        if before is None or used_s < before[0] or at_s <= before[1]:
+            return None
+        return Reading((used_s - before[0]) / (at_s - before[1]) / slots, at_s)

@@ -1,0 +1,97 @@
+"""Processor time and memory of executors on this host, from /proc: the JVM and the Python workers under it.
+
+The driver's own figures leave Python out. Executors on other hosts are not seen here, and theirs stays unknown.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+_PROC = Path("/proc")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What one executor has used."""
+
+    pid: int
+    cpu_s: float
+    """Total since its start; falls when a Python worker is killed."""
+    memory_bytes: float
+
+
+class HostUsage:
+    """Executors of one application on this host."""
+
+    def __init__(self, application: str, proc: Path = _PROC) -> None:
+        self._application = application
+        self._proc = proc
+        # A command line never changes, and reading it is half the cost.
+        self._executors: dict[tuple[int, str], str | None] = {}
+        self._ticks_per_s = os.sysconf("SC_CLK_TCK")
+        self._page_bytes = os.sysconf("SC_PAGE_SIZE")
+
+    def read(self) -> Mapping[str, Usage]:
+        """By executor id; empty where there is no /proc."""
+        stats = self._stats()
+        here = {(pid, stat[19]) for pid, stat in stats.items()}
+        self._executors = {key: name for key, name in self._executors.items() if key in here}
+        executors = {pid: name for pid, stat in stats.items() if (name := self._executor(pid, stat)) is not None}
+        owners = {pid: owner for pid in stats if (owner := self._owner(pid, stats, executors)) is not None}
+        found = {}
+        for pid, name in executors.items():
+            theirs = [other for other, owner in owners.items() if owner == pid]
+            ticks = sum(self._ticks(stats[other], reaped=other != pid) for other in theirs)
+            pages = sum(int(stats[other][21]) for other in theirs)
+            found[name] = Usage(pid=pid, cpu_s=ticks / self._ticks_per_s, memory_bytes=float(pages * self._page_bytes))
+        return found
+
+    def _stats(self) -> dict[int, list[str]]:
+        """Fields of all processes, counted from the state on; the last one is the command."""
+        found = {}
+        try:
+            listed = os.listdir(self._proc)  # noqa: PTH208 (a Path per process and tick costs more than the read)
+        except OSError:
+            return {}
+        for name in listed:
+            if name.isdigit():
+                try:
+                    with open(f"{self._proc}/{name}/stat", errors="replace") as file:  # noqa: PTH123 (as above)
+                        # The command in parentheses may hold blanks; the fields after it do not.
+                        command, _, rest = file.read().rpartition(")")
+                except OSError:
+                    continue
+                fields = rest.split()
+                if len(fields) > 21:
+                    found[int(name)] = [*fields, command.partition("(")[2]]
+        return found
+
+    def _executor(self, pid: int, stat: list[str]) -> str | None:
+        # The worker's launcher script has the same arguments, and the same id when it becomes the executor.
+        if "java" not in stat[-1]:
+            return None
+        key = pid, stat[19]
+        if key not in self._executors:
+            try:
+                words = (self._proc / str(pid) / "cmdline").read_text(errors="replace").split("\0")
+            except OSError:
+                return None
+            mine = self._application in words and "--executor-id" in words[:-1]
+            self._executors[key] = words[words.index("--executor-id") + 1] if mine else None
+        return self._executors[key]
+
+    def _owner(self, pid: int, stats: Mapping[int, list[str]], executors: Mapping[int, str]) -> int | None:
+        seen = 0
+        while pid in stats and pid > 1 and seen < 64:
+            if pid in executors:
+                return pid
+            pid = int(stats[pid][1])
+            seen += 1
+        return None
+
+    def _ticks(self, stat: list[str], *, reaped: bool) -> int:
+        """User and system time; with that of ended children, which Python's worker daemon has many of."""
+        return sum(int(ticks) for ticks in stat[11 : 15 if reaped else 13])

@@ -1,0 +1,53 @@
+"""Sessions for tests, with executors as small as they can be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, Protocol
+
+from elastream.spark.cluster import LocalCluster
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class SparkOn(Protocol):
+    """A session on the shared cluster for the length of a `with` block."""
+
+    def __call__(
+        self, *, executors: int, settings: Mapping[str, str] | None = None, name: str = "test"
+    ) -> AbstractContextManager[SparkSession]: ...
+
+
+@contextmanager
+def driver(
+    cluster: LocalCluster, *, executors: int, settings: Mapping[str, str] | None = None, name: str = "test"
+) -> Iterator[SparkSession]:
+    """An application that has all its executors, of one core and 512 MB each, when the block begins.
+
+    `spark.cores.max` is their number; a test that grows sets it higher and shrinks at once, or begins with all.
+    """
+    # Not at the top: without pyspark, tests are to be collected and skipped.
+    from pyspark.sql import SparkSession
+
+    chosen = {
+        **cluster.settings_for_driver(),
+        "spark.cores.max": str(executors),
+        "spark.executor.cores": "1",
+        "spark.executor.memory": "512m",
+        # The context waits for its executors, so that no test has to.
+        "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+        "spark.scheduler.maxRegisteredResourcesWaitingTime": "60s",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        # Ending executors on purpose makes Spark log pages of warnings.
+        "spark.log.level": "OFF",
+        "spark.sql.warehouse.dir": str(cluster.folder / "scratch" / "warehouse"),
+        **(settings or {}),
+    }
+    spark = SparkSession.builder.appName(name).config(map=dict(chosen)).getOrCreate()
+    try:
+        yield spark
+    finally:
+        spark.stop()

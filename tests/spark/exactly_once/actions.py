@@ -1,0 +1,84 @@
+"""What is done to an application while its queries run. Each returns when it has had its effect."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tests.spark.exactly_once.application import Application
+from tests.spark.exactly_once.workers import SpareWorker, executors_under, kill
+
+
+@dataclass(kw_only=True)
+class Scene:
+    """An application, and a worker that may be killed."""
+
+    application: Application
+    spare: SpareWorker
+
+    @property
+    def most(self) -> int:
+        return self.application.executors
+
+    def has(self, ready: int) -> None:
+        """Wait until so many executors take tasks and nobody is on the way out."""
+        self.application.until(
+            lambda seen: len(seen["ready"]) == ready and not seen["leaving"], f"{ready} executors ready, none leaving"
+        )
+
+
+def grow(scene: Scene) -> None:
+    scene.application.ask("want", size=scene.most)
+    scene.has(scene.most)
+
+
+def decommission(scene: Scene) -> None:
+    scene.application.ask("want", size=scene.most - 1)
+    scene.has(scene.most - 1)
+
+
+def kill_executor(scene: Scene) -> None:
+    """Spark has the master replace it."""
+    ready = scene.application.look()["ready"]
+    victim = ready[0]
+    keeper = scene.application.cluster.pids["keeper"]
+    kill((scene.spare.executors() | executors_under(keeper))[victim])
+    scene.application.until(lambda seen: victim not in seen["ready"], f"executor {victim} is gone")
+    scene.has(len(ready))
+
+
+def kill_worker(scene: Scene) -> None:
+    """The machine with the most free cores, and so with an executor; another one joins in its place."""
+    ready = scene.application.look()["ready"]
+    victims = set(scene.spare.executors()) & set(ready)
+    assert victims, f"none of the executors {ready} is on the spare worker"
+    scene.spare.kill()
+    scene.application.until(lambda seen: not victims & set(seen["ready"]), f"executors {victims} are gone")
+    scene.spare.start()
+    scene.has(len(ready))
+
+
+def replace_controller(scene: Scene) -> None:
+    """Dies while an executor is leaving at its word; the new one wants another size."""
+    scene.application.ask("want", size=scene.most - 1)
+    scene.application.ask("replace_controller")
+    scene.application.ask("want", size=scene.most)
+    scene.has(scene.most)
+
+
+def kill_driver(scene: Scene) -> None:
+    """The next one goes on from the checkpoints, with all the executors there may be."""
+    scene.application.kill()
+    scene.application.start()
+    scene.has(scene.most)
+
+
+ACTIONS: dict[str, Callable[[Scene], None]] = {
+    action.__name__: action
+    for action in (grow, decommission, kill_executor, kill_worker, replace_controller, kill_driver)
+}
+
+
+def act(scene: Scene, name: str) -> None:
+    """Do it, and wait until every query has finished the batch that it was in, and the one after."""
+    before = scene.application.committed()
+    ACTIONS[name](scene)
+    scene.application.until_batches(2, before)

@@ -1,0 +1,182 @@
+"""Records the raw looks that the tests beside it read: `python -m tests.unit.spark.looks.record [NAME ...]`.
+
+A line is one look as the JVM gave it (`look`), the executors that were registered, and the truth where the recorder
+knows it. Hosts and paths are replaced. A new recording has other ids and times, and the same shape.
+"""
+
+import json
+import re
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import col, expr, udf, window
+from pyspark.sql.streaming.query import StreamingQuery
+
+from elastream.spark.backend import SparkBackend
+from elastream.spark.cluster import ClusterSettings, LocalCluster
+from elastream.spark.look import parse
+from elastream.spark.source import stream
+from elastream.spark.watch import JvmWatch
+from tests.spark.driving import driver
+
+HERE = Path(__file__).parent
+Steps = Iterator[dict[str, Any]]
+"""What a recording does between its looks; what is yielded is written down as the truth of that look."""
+
+
+def rate(spark: SparkSession, rows: int) -> DataFrame:
+    return spark.readStream.format("rate").option("rowsPerSecond", rows).option("numPartitions", 2).load()
+
+
+def start(stream: DataFrame, folder: Path, name: str, every: str | None = None, mode: str = "append") -> StreamingQuery:
+    writer = stream.writeStream.format("noop").queryName(name).outputMode(mode)
+    writer = writer.option("checkpointLocation", str(folder / name))
+    return (writer.trigger(processingTime=every) if every else writer).start()
+
+
+def every(seconds: float, times: int, **truth: Any) -> Steps:
+    for _ in range(times):
+        time.sleep(seconds)
+        yield truth
+
+
+def counted(spark: SparkSession, rows: int) -> DataFrame:
+    marked = rate(spark, rows).withWatermark("timestamp", "2 seconds")
+    return marked.groupBy(window("timestamp", "4 seconds"), (col("value") % 50).alias("key")).count()
+
+
+def windowed(spark: SparkSession, folder: Path) -> Steps:
+    """A windowed count every 3 s with RocksDB; stopped, and started again from its checkpoint."""
+    for _ in range(2):
+        query = start(counted(spark, 200), folder, "windowed", "3 seconds", "update")
+        yield from every(0.9, 14)
+        query.stop()
+        yield from every(0.9, 2)
+
+
+def foreach_batch(spark: SparkSession, folder: Path) -> Steps:
+    """Two actions per batch on what every second batch caches, one of them with a shuffle."""
+
+    def write(batch: DataFrame, number: int) -> None:
+        if number % 2 == 0:
+            batch.persist()
+        batch.write.mode("append").parquet(str(folder / "out"))
+        batch.groupBy((col("value") % 7).alias("key")).count().write.format("noop").mode("append").save()
+        batch.unpersist()
+
+    writer = rate(spark, 100).writeStream.queryName("foreach-batch").foreachBatch(write)
+    query = writer.option("checkpointLocation", str(folder / "foreach")).trigger(processingTime="2 seconds").start()
+    yield from every(0.95, 16)
+    query.stop()
+    yield from every(0.5, 1)
+
+
+def two_queries(spark: SparkSession, folder: Path) -> Steps:
+    """A query of another session beside the first, and a job of no query."""
+    first = start(rate(spark, 100).repartition(2, "value"), folder, "first", "2 seconds")
+    second = start(rate(spark.newSession(), 50), folder, "second", "2 seconds")
+    yield from every(0.9, 8)
+
+    def slow(numbers: Iterator[int]) -> Iterator[int]:
+        time.sleep(3)
+        return numbers
+
+    job = threading.Thread(target=lambda: spark.sparkContext.parallelize([1, 2], 2).mapPartitions(slow).count())
+    job.start()
+    yield from every(0.9, 6)
+    job.join()
+    first.stop()
+    second.stop()
+    yield from every(0.5, 1)
+
+
+def long_batch(spark: SparkSession, folder: Path) -> Steps:
+    """As fast as possible without a read limit, from the embedded source, with batches of many seconds."""
+
+    @udf("long")
+    def slow(number: int) -> int:
+        time.sleep(0.004)
+        return number
+
+    start_s = round(time.time(), 3)
+    events = stream(spark, workload="constant(300)", start=start_s, partitions=4)
+    query = start(events.select(slow("offset")), folder, "long-batch")
+    for _ in range(22):
+        time.sleep(0.9)
+        yield {"start_s": start_s, "rate": 300}
+    query.stop()
+    yield from every(0.5, 1)
+
+
+def joined(spark: SparkSession, folder: Path) -> Steps:
+    """Two embedded sources joined, one of which runs dry, and a union that loses it; adaptive execution is left on."""
+    left = stream(spark, workload="constant(100)", partitions=2).selectExpr("offset as a", "event_time as at")
+    right = stream(spark, workload="constant(100)", rows=300, partitions=2).selectExpr(
+        "offset as b", "event_time as bt"
+    )
+    left, right = left.withWatermark("at", "5 seconds"), right.withWatermark("bt", "5 seconds")
+    pairs = left.join(right, expr("a = b and at between bt - interval 5 second and bt + interval 5 second"))
+    join = start(pairs, folder, "join", "2 seconds")
+    union = left.selectExpr("a as n").union(right.selectExpr("b as n")).repartition(2, "n").selectExpr("n + 1 as m")
+    other = start(union, folder, "union", "2 seconds")
+    yield from every(0.95, 18)
+    join.stop()
+    other.stop()
+    yield from every(0.5, 1)
+
+
+def no_data(spark: SparkSession, folder: Path) -> Steps:
+    """As fast as possible with a read limit that binds, until all has been read and nothing comes any more."""
+    events = stream(spark, workload="constant(400)", rows=1200, rowsPerBatch=200, partitions=2)
+    query = start(events, folder, "no-data")
+    yield from every(0.45, 20)
+    query.stop()
+    yield from every(0.5, 1)
+
+
+RECORDINGS: dict[str, Callable[[SparkSession, Path], Steps]] = {
+    "windowed": windowed,
+    "foreach-batch": foreach_batch,
+    "two-queries": two_queries,
+    "long-batch": long_batch,
+    "joined": joined,
+    "no-data": no_data,
+}
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+
+
+def scrubbed(line: str) -> str:
+    line = re.sub(r"\b(?:\d{1,3}\.){3}\d{1,3}(?::\d+)?", "host", line)
+    return re.sub(r"(?:file:)?/(?:home|root|tmp|work|var|usr)/[^\s\"',:;)\]\\]*", "/path", line)
+
+
+def record(cluster: LocalCluster, name: str) -> None:
+    settings = {"spark.sql.shuffle.partitions": "2", "spark.locality.wait": "0s"}
+    settings["spark.sql.streaming.stateStore.providerClass"] = ROCKSDB
+    with tempfile.TemporaryDirectory() as folder, driver(cluster, executors=2, settings=settings, name=name) as spark:
+        # The first job starts Python in both executors.
+        spark.sparkContext.parallelize(range(4), 4).count()
+        watch, backend = JvmWatch.install(spark), SparkBackend(spark)
+        with (HERE / f"{name}.jsonl").open("w") as file:
+            for truth in RECORDINGS[name](spark, Path(folder)):
+                text = watch.raw()
+                watch.have_read(parse(text).note)
+                line = {"look": json.loads(text), "registered": backend.state(), "truth": truth}
+                file.write(scrubbed(json.dumps(line)) + "\n")
+        watch.remove()
+
+
+def main(names: list[str]) -> None:
+    with LocalCluster(ClusterSettings(workers=1, cores=2, memory="2g")) as cluster:
+        for name in names or RECORDINGS:
+            record(cluster, name)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,140 @@
+"""The folder of a cluster: private, owned by one, and removed without touching what is not the cluster's."""
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from elastream.core.errors import BadInput
+from elastream.spark.cluster import down
+from elastream.spark.cluster_folder import (
+    ClusterError,
+    ClusterFolder,
+    ClusterState,
+    remove_if_left,
+    temporary_folder,
+    write_private,
+)
+from elastream.spark.processes import Process, process
+
+GONE = Process(pid=1, started="before the flood")
+
+
+def state(keeper: Process = GONE) -> ClusterState:
+    return ClusterState(keeper=keeper, daemons={"master": GONE}, workers=2, cores=6, memory="4096m")
+
+
+def made(path: Path) -> ClusterFolder:
+    folder = ClusterFolder(path=path)
+    folder.make()
+    folder.make_parts()
+    folder.write(state())
+    return folder
+
+
+def test_what_was_written_is_read_back(tmp_path: Path) -> None:
+    folder = made(tmp_path / "cluster")
+    written = replace(state(), master="spark://127.0.0.1:1", web="http://127.0.0.1:2")
+    folder.write(written)
+    assert folder.read() == written
+    assert folder.state_file.stat().st_mode & 0o777 == 0o600
+    assert folder.path.stat().st_mode & 0o777 == 0o700
+
+
+def test_no_cluster_is_none(tmp_path: Path) -> None:
+    assert ClusterFolder(path=tmp_path).read() is None
+    assert ClusterFolder(path=tmp_path / "nowhere").read() is None
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"version": 0}', '{"version": 1, "keeper": {"pid": 1}}'])
+def test_a_file_that_is_no_state_is_named(tmp_path: Path, text: str) -> None:
+    (tmp_path / "cluster.json").write_text(text)
+    with pytest.raises(ClusterError, match=r"cluster.json: is not the state of a cluster"):
+        ClusterFolder(path=tmp_path).read()
+
+
+def test_a_cluster_is_up_only_while_its_keeper_runs_and_it_has_an_address() -> None:
+    me = process(os.getpid())
+    assert me is not None
+    assert not state(me).is_up
+    assert replace(state(me), master="spark://127.0.0.1:1").is_up
+    assert not replace(state(GONE), master="spark://127.0.0.1:1").is_up
+
+
+def test_a_folder_with_something_else_in_it_is_refused_and_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(BadInput, match=r"holds 'thesis.tex', which is no part of a cluster; name an empty folder"):
+        ClusterFolder(path=tmp_path).make()
+
+
+@pytest.mark.parametrize("kind", ["file", "link"])
+def test_what_is_not_a_folder_of_ours_is_refused(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "cluster"
+    if kind == "file":
+        path.write_text("")
+    else:
+        path.symlink_to(tmp_path)
+    with pytest.raises(BadInput):
+        ClusterFolder(path=path).make()
+
+
+def test_a_folder_that_others_could_read_is_closed(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    ClusterFolder(path=tmp_path).make()
+    assert tmp_path.stat().st_mode & 0o777 == 0o700
+
+
+def test_removing_spares_what_somebody_put_there(tmp_path: Path) -> None:
+    folder = made(tmp_path / "cluster")
+    (folder.path / "checkpoint").mkdir()
+    with pytest.raises(ClusterError, match="could not be removed"):
+        folder.remove()
+    assert [entry.name for entry in folder.path.iterdir()] == ["checkpoint"]
+
+
+def test_removing_follows_no_link_out_of_the_folder(tmp_path: Path) -> None:
+    folder = ClusterFolder(path=tmp_path / "cluster")
+    folder.make()
+    (tmp_path / "precious").mkdir()
+    folder.scratch.symlink_to(tmp_path / "precious")
+    folder.remove()
+    assert (tmp_path / "precious").exists()
+    assert not folder.path.exists()
+
+
+def test_two_keepers_cannot_have_one_folder(tmp_path: Path) -> None:
+    folder = made(tmp_path / "cluster")
+    with folder.locked():
+        with pytest.raises(ClusterError, match="starting, running or stopping there"), folder.locked():
+            pass
+        remove_if_left(folder)
+    assert folder.read() is not None
+
+
+def test_a_folder_whose_keeper_was_killed_goes_when_the_next_cluster_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    left, in_use = made(tmp_path / "elastream-cluster-left"), made(tmp_path / "elastream-cluster-used")
+    with in_use.locked():
+        new = temporary_folder()
+    assert not left.path.exists()
+    assert in_use.path.exists()
+    assert new.path.stat().st_mode & 0o777 == 0o700
+
+
+def test_stopping_cleans_up_after_a_killed_keeper_and_signals_nobody_else(tmp_path: Path) -> None:
+    folder = made(tmp_path / "cluster")
+    # The ids now belong to others, here to this very process.
+    stranger = Process(pid=os.getpid(), started=GONE.started)
+    folder.write(replace(state(stranger), daemons={"master": stranger}))
+    assert down(folder)
+    assert not folder.path.exists()
+    assert not down(folder)
+
+
+def test_a_private_file_is_never_readable_by_others(tmp_path: Path) -> None:
+    write_private(tmp_path / "secret", json.dumps({}))
+    assert (tmp_path / "secret").stat().st_mode & 0o777 == 0o600

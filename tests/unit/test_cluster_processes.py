@@ -1,0 +1,73 @@
+"""Processes are known by id and start, so that an id that was given anew is never mistaken for the old one."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from elastream.spark.processes import Process, command_line, descendants, process
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+
+
+@pytest.fixture
+def sleeper() -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen(["sleep", "600"]) as child:
+        yield child
+        child.kill()
+
+
+def known(pid: int) -> Process:
+    found = process(pid)
+    assert found is not None
+    return found
+
+
+def test_a_running_process_is_known_again(sleeper: subprocess.Popen[bytes]) -> None:
+    assert known(sleeper.pid) == known(sleeper.pid)
+    assert known(sleeper.pid).is_running
+
+
+def test_a_process_that_ended_is_gone_even_before_it_is_collected(sleeper: subprocess.Popen[bytes]) -> None:
+    one = known(sleeper.pid)
+    assert one.send(signal.SIGKILL)
+    assert one.wait(20)
+    assert not one.is_running
+    assert process(sleeper.pid) is None
+    assert not one.send(signal.SIGKILL)
+    assert sleeper.wait() == -signal.SIGKILL
+
+
+def test_a_process_that_has_the_id_of_ours_by_chance_is_not_signalled(sleeper: subprocess.Popen[bytes]) -> None:
+    ours = replace(known(sleeper.pid), started="another time")
+    assert not ours.is_running
+    assert not ours.send(signal.SIGKILL)
+    assert ours.wait(0)
+    assert sleeper.poll() is None
+
+
+def test_waiting_has_an_end(sleeper: subprocess.Popen[bytes]) -> None:
+    assert not known(sleeper.pid).wait(0.01)
+
+
+def test_an_id_that_nobody_has_is_no_process() -> None:
+    child = subprocess.Popen(["true"])
+    child.wait()
+    assert process(child.pid) is None
+    assert not Process(pid=child.pid, started="").send(signal.SIGKILL)
+    assert command_line(child.pid) == []
+
+
+def test_descendants_are_found_through_generations() -> None:
+    with subprocess.Popen(["sh", "-c", "sleep 600 & echo $!; wait"], stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        grandchild = int(child.stdout.readline())
+        below = descendants(os.getpid())
+        assert {child.pid, grandchild} <= set(below)
+        assert below.index(child.pid) < below.index(grandchild)
+        assert command_line(grandchild) == ["sleep", "600"]
+        os.kill(grandchild, signal.SIGKILL)

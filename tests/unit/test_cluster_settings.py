@@ -1,0 +1,69 @@
+"""What a cluster may be asked for, checked before anything is started."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from elastream.core.errors import BadInput
+from elastream.spark.cluster import ClusterSettings, LocalCluster, mebibytes, spark_home
+from elastream.spark.cluster_folder import ClusterError, ClusterFolder
+from elastream.spark.daemon_settings import daemon_environment, properties, read_properties
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"workers": 0}, "cluster: workers: 0 is not from 1 to 64"),
+        ({"workers": 65}, "cluster: workers: 65 is not from 1 to 64"),
+        ({"cores": -1}, "cluster: cores: -1 is not from 1 to 1024 for each worker"),
+        ({"memory": "lots"}, "cluster: memory: 'lots' is not a size such as 512m or 4g"),
+        ({"memory": "4"}, "cluster: memory: '4' is not a size such as 512m or 4g"),
+        ({"memory": "0g"}, "cluster: memory: '0g' is not a size such as 512m or 4g"),
+        ({"daemon_memory": "64m"}, "cluster: daemon_memory: '64m' is not a size of at least 128m"),
+        ({"patience_s": 0.0}, "cluster: patience_s: 0 is not above 0 and below 3600"),
+        ({"patience_s": float("nan")}, "cluster: patience_s: nan is not above 0 and below 3600"),
+    ],
+)
+def test_a_wrong_setting_is_refused_by_name(wrong: dict[str, Any], told: str) -> None:
+    with pytest.raises(BadInput) as refused:
+        ClusterSettings(**wrong)
+    assert str(refused.value) == told
+
+
+@pytest.mark.parametrize(
+    ("size", "expected"), [("512m", 512), ("4g", 4096), ("2GB", 2048), (" 1g ", 1024), ("1.5g", 0), ("-1g", 0), ("", 0)]
+)
+def test_sizes_are_spelt_as_spark_spells_them(size: str, expected: int) -> None:
+    assert mebibytes(size) == expected
+
+
+def test_a_cluster_that_was_not_entered_says_how_to() -> None:
+    with pytest.raises(ClusterError, match="enter it first"):
+        _ = LocalCluster().master
+
+
+def test_a_home_without_spark_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path))
+    with pytest.raises(BadInput, match="SPARK_HOME: there is no Spark in"):
+        spark_home()
+
+
+def test_daemons_do_not_follow_the_settings_of_another_spark(tmp_path: Path) -> None:
+    given = {
+        "SPARK_MASTER_HOST": "0.0.0.0",
+        "_SPARK_AUTH_SECRET": "of another cluster",
+        "PYSPARK_PYTHON": "python2",
+        "SPARK_LOCAL_IP": "10.0.0.1",
+        "PATH": "/bin",
+    }
+    folder = ClusterFolder(path=tmp_path)
+    environment = daemon_environment(folder, given, spark_home="/spark", java_home="/java", memory="256m")
+    assert environment["SPARK_LOCAL_IP"] == "127.0.0.1"
+    assert environment["PATH"] == "/bin"
+    assert not {"SPARK_MASTER_HOST", "_SPARK_AUTH_SECRET", "PYSPARK_PYTHON"} & environment.keys()
+
+
+def test_properties_are_read_back_as_they_were_written() -> None:
+    settings = {"spark.master": "spark://127.0.0.1:1", "options": r"-a '-Dfolder=/a b\c'"}
+    assert read_properties(properties(settings)) == settings
