@@ -20,7 +20,7 @@ pytestmark = pytest.mark.needs("spark")
 ORDER = ("decommission", "kill_executor", "grow", "replace_controller", "kill_worker")
 QUERIES = {
     "rocksdb": ("stateless", "windowed", "joined", "sessions", "processor", "each_batch"),
-    "hdfs": ("stateless", "windowed", "joined", "sessions", "each_batch"),
+    "hdfs": ("windowed", "joined", "sessions"),
 }
 
 

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from elastream.core.errors import BadInput
+from elastream.spark.capacity import limited
 from elastream.spark.cluster import LocalCluster
 from elastream.spark.source import events, newest, stream
 from tests.spark.driving import driver
@@ -47,7 +48,9 @@ def end_offset(query: StreamingQuery) -> int:
 
 
 def wait_for(query: StreamingQuery, offset: int) -> None:
+    deadline = time.monotonic() + 120.0
     while end_offset(query) < offset:
+        assert time.monotonic() < deadline, f"only {end_offset(query)} of {offset} events came"
         time.sleep(0.1)
 
 
@@ -69,7 +72,7 @@ def test_every_event_is_read_once_and_a_restart_goes_on(spark: SparkSession, tmp
     wait_for(first, 1)
     first.stop()
     began = json.loads(first.recentProgress[-1]["sources"][0]["endOffset"])
-    again = started(stream(spark, **options, rows=9_000), tmp_path)
+    again = started(limited(stream(spark, **options, rows=9_000), rows_per_s=20_000), tmp_path)
     wait_for(again, 9_000)
     again.stop()
     progress = again.recentProgress

@@ -130,14 +130,21 @@ def test_every_decision_has_a_mark_that_leads_to_its_row() -> None:
     assert "ready after 5 s" in elements.text()
 
 
-def test_what_a_guard_did_and_what_failed_stand_below_the_reason() -> None:
-    note = Adjustment(guard="step-limit", pool="executors", before=9, after=5, reason="one step is at most +3")
-    decision = Decision(allocation={"executors": 5}, reason="more arrives", adjustments=(note,))
+def test_what_guards_did_and_what_failed_stand_below_the_reason() -> None:
+    notes = tuple(
+        Adjustment(guard=guard, pool="executors", before=before, after=5, reason="at most +3")
+        for guard, before in (("step-limit", 9), ("budget", 7))
+    )
+    decision = Decision(allocation={"executors": 5}, reason="more arrives", adjustments=notes)
 
-    elements = Elements(page(recording([tick(1, look(5), decision, "apply failed: no room")])))
+    elements = Elements(page(recording([tick(1, look(5), decision, "more arrives", "apply failed: no room")])))
 
-    assert ("div", "step-limit: one step is at most +3 (asked 9)") in elements.texts
-    assert ("div", "Failed: apply failed: no room") in elements.texts
+    assert [text for tag, text in elements.texts if tag == "div"] == [
+        "step-limit: at most +3 (asked 9)",
+        "budget: at most +3 (asked 7)",
+        "Failed: apply failed: no room",
+    ]
+    assert [len(elements.of("div", kind)) for kind in ("guard", "failed")] == [2, 1]
 
 
 def test_what_is_unknown_is_a_gap_and_not_zero() -> None:

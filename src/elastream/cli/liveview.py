@@ -10,14 +10,11 @@ from elastream.cli.drawing import draw
 from elastream.cli.output import console
 from elastream.cli.strips import Block, Strip, compact, spelt_time
 from elastream.core.observation import Observation
-from elastream.core.signals import Signal
 from elastream.core.tick import Tick
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
     from rich.live import Live
-
-    from elastream.loop.planner import Planner
 
 # In a file or a pipe, a line now and then is enough to see that it moves.
 _PLAIN_EVERY_S = 10.0
@@ -32,13 +29,8 @@ class LiveView:
         self._title = title
         self._ticks: list[Tick] = []
         self._rates: list[float | None] = []
-        self._planner: Planner | None = None
         self._live: Live | None = None
         self._told_s = -1e9
-
-    def watch(self, planner: Planner) -> None:
-        """Rates come from what the planner knows."""
-        self._planner = planner
 
     def __enter__(self) -> LiveView:
         screen = console()
@@ -56,7 +48,7 @@ class LiveView:
     def write(self, tick: Tick) -> None:
         """Take in one tick."""
         self._ticks.append(tick)
-        self._rates.append(self._rate(tick))
+        self._rates.append(self._rate())
         if self._live is None:
             self._print_line(tick)
 
@@ -118,17 +110,21 @@ class LiveView:
         sys.stdout.write("  ".join([*numbers, *self._lines(tick)]) + "\n")
         sys.stdout.flush()
 
-    def _rate(self, tick: Tick) -> float | None:
-        if self._planner is None or tick.observation is None:
+    def _rate(self) -> float | None:
+        """Arrivals per second over the last looks."""
+        looks = [tick.observation for tick in self._ticks if tick.observation is not None]
+        if not looks:
             return None
-        total = 0.0
-        for query in tick.observation.queries:
-            for source in query.sources:
-                rate = self._planner.known.rate(Signal.ARRIVED, f"{query.id}/{source.name}", _RATE_WINDOW_S)
-                if rate is None:
-                    return None
-                total += rate
-        return total
+        recent = [now for now in looks if now.at_s >= looks[-1].at_s - _RATE_WINDOW_S]
+        totals = [(now.at_s, total) for now in recent if (total := _arrived(now)) is not None]
+        if len(totals) < 2 or totals[-1][1] < totals[0][1]:
+            return None
+        return (totals[-1][1] - totals[0][1]) / (totals[-1][0] - totals[0][0])
+
+
+def _arrived(now: Observation) -> float | None:
+    arrived = [source.arrived for query in now.queries for source in query.sources]
+    return sum(reading.value for reading in arrived if reading) if arrived and None not in arrived else None
 
 
 def _sum(now: Observation | None, name: str) -> float | None:

@@ -20,6 +20,8 @@ from elastream.policies.catalogue import policies
 from elastream.registry import setting
 
 _KEPT_BATCHES = 60
+# Before that many rows, what tasks have cost is what starting them cost.
+_FEWEST_ROWS = 1_000
 
 Memory = dict[str, list[list[float]]]
 """Query -> id, rows and slot-seconds of its last batches, as they were seen."""
@@ -46,7 +48,8 @@ class LagProportional:
         seen = dict(memory)
         for query in now.queries:
             batch, known = query.finished, memory.get(query.id, [])
-            if batch is None or batch.rows is None or batch.busy_s is None:
+            # The first batch loads classes and starts Python workers: it takes several times as long as any other.
+            if batch is None or batch.id == 0 or batch.rows is None or batch.busy_s is None:
                 continue
             if not known or known[-1][0] != batch.id:
                 seen[query.id] = [*known[1 - _KEPT_BATCHES :], [batch.id, batch.rows, batch.busy_s]]
@@ -118,7 +121,7 @@ def _cost_so_far(query: Query) -> BatchCost | None:
             return None
         rows += work.records_in.value if work.name in sources else 0.0
         busy += work.busy_s.value
-    return batch_cost([[rows, busy]])
+    return batch_cost([[rows, busy]]) if rows >= _FEWEST_ROWS else None
 
 
 def _driver_s(query: Query, known: Knowledge, window_s: float) -> float:

@@ -119,8 +119,10 @@ def _chosen(entries: Sequence[Entry]) -> tuple[list[tuple[Entry, Html]], int]:
 def _row(entry: Entry, *, dated: bool) -> Html:
     line = entry.line
     clock = moment(line.utc_s, "%-d %b %H:%M:%S" if dated else "%H:%M:%S")
-    notes = [*_guards(line.held), *(f"Failed: {trouble}" for trouble in line.troubles if trouble != line.reason)]
-    kinds = ["guard"] * (len(notes) - len(line.troubles)) + ["failed"] * len(line.troubles)
+    notes = [
+        *(("guard", told) for told in _guards(line.held)),
+        *(("failed", f"Failed: {trouble}") for trouble in line.troubles if trouble != line.reason),
+    ]
     return element(
         "tr",
         element("td", element("time", clock, datetime=moment(line.utc_s, "%Y-%m-%dT%H:%M:%SZ")), class_="clock"),
@@ -128,7 +130,7 @@ def _row(entry: Entry, *, dated: bool) -> Html:
         element(
             "td",
             clipped(line.reason, TEXT_BYTES),
-            *(element("div", clipped(note, TEXT_BYTES), class_=kind) for note, kind in zip(notes, kinds, strict=False)),
+            *(element("div", clipped(note, TEXT_BYTES), class_=kind) for kind, note in notes),
             class_="why",
         ),
         element("td", _took(line), class_="took"),
@@ -170,9 +172,14 @@ def _took(line: Line) -> str:
 
 def _guards(held: Sequence[Held]) -> Iterator[str]:
     """One clause per guard and reason."""
-    for one in {(one.guard, one.reason): one for one in reversed(held)}.values():
+    has_pools = len({one.pool for one in held}) > 1
+    clauses: dict[tuple[str, str], list[str]] = {}
+    for one in held:
         low, high = one.asked
-        yield f"{one.guard}: {one.reason} (asked {low if low == high else f'{low} to {high}'})"
+        asked = str(low) if low == high else f"{low} to {high}"
+        clauses.setdefault((one.guard, one.reason), []).append(f"{one.pool} {asked}" if has_pools else asked)
+    for (guard, reason), asked_for in clauses.items():
+        yield f"{guard}: {reason} (asked {', '.join(asked_for)})"
 
 
 def _direction(line: Line) -> str:

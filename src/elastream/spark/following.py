@@ -133,15 +133,14 @@ class Following:
     def take_stage(self, stage: StageSeen, shapes: Mapping[int, Sequence[Node]]) -> None:
         """A stage has ended: give it to an operator, or for good to none."""
         place = self._operators.of(stage, shapes)
-        # What is lost belongs to no operator, but it held slots.
-        unmatched_s = stage.lost_s
         if place is None:
-            unmatched_s += stage.useful_s
+            self._unmatched_s += stage.useful_s
+            self._lately_unmatched_s += stage.useful_s
         else:
             self._work.setdefault(place.operator, Work()).add(stage, counts=place.counts)
             self._lately_matched_s += stage.useful_s
-        self._unmatched_s += unmatched_s
-        self._lately_unmatched_s += unmatched_s
+        # What is lost held slots for no operator. Many tasks are lost when a query is stopped: no doubt about the rest.
+        self._unmatched_s += stage.lost_s
         self._rows_read += stage.read
         if stage.batch is not None:
             self._batches.setdefault(stage.batch, BatchWork()).add(stage)

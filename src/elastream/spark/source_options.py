@@ -138,7 +138,8 @@ def events(options: Mapping[str, str], first: int, end: int) -> pa.Table:
         epoch_s=parsed.epoch_s,
         time_factor=parsed.time_factor,
     )
-    return pa.Table.from_batches(list(made))
+    nothing = np.empty(0, dtype=np.int64)
+    return pa.Table.from_batches(list(made), schema=parsed.generator.batch(nothing, nothing).schema)
 
 
 def _positive(given: Mapping[str, str], name: str, default: str = "") -> float:

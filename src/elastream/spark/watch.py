@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from elastream.spark.janino import compiled
 from elastream.spark.look import Look, parse
@@ -46,9 +47,17 @@ class JvmWatch:
         self._java.remove()
 
 
+# By gateway, so by JVM. py4j remembers methods by the name of their class: compiled a second time in the same JVM, for
+# the next application or after a detach, the new class would be called with the methods of the old one.
+_CLASSES: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
+
+
 def _made(spark: SparkSession, name: str, *arguments: Any) -> Any:
     gateway: Any = spark.sparkContext._gateway
+    known = _CLASSES.setdefault(gateway, {})
+    if name not in known:
+        known[name] = compiled(spark, name)
     array = gateway.new_array(gateway.jvm.Object, len(arguments))
     for place, argument in enumerate(arguments):
         array[place] = argument
-    return compiled(spark, name).getConstructors()[0].newInstance(array)
+    return known[name].getConstructors()[0].newInstance(array)

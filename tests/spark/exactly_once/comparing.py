@@ -28,7 +28,9 @@ class Difference:
         return bool(self.lost or self.doubled)
 
     def __str__(self) -> str:
-        lines = [f"{self.name}: {self.found:,} rows for {self.expected:,}: {self.lost:,} missing, {self.doubled:,} too many"]
+        lines = [
+            f"{self.name}: {self.found:,} rows for {self.expected:,}: {self.lost:,} missing, {self.doubled:,} too many"
+        ]
         for word, rows in (("missing", self.missing), ("too many", self.extra)):
             for row in rows[:SHOWN].tolist():
                 values = ", ".join(f"{column}={value}" for column, value in zip(self.columns, row, strict=True))

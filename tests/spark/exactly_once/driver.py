@@ -11,6 +11,7 @@ from typing import Any, TextIO
 
 from pyspark import cloudpickle
 from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 
 import elastream
 from elastream.loop.clock import SystemClock
@@ -32,7 +33,7 @@ LIMITS = Limits(ask_again_s=5.0)
 
 
 def session(cluster: Path, work: Path, store: str, executors: int) -> SparkSession:
-    chosen = {
+    chosen: dict[str, bool | float | int | str | None] = {
         **settings_for_driver(ClusterFolder(path=cluster), DriverEnvironment()),
         **PATIENT,
         "spark.driver.extraJavaOptions": SHORT_LIVED,
@@ -62,7 +63,10 @@ class Driver:
         self.executors = Executors(SparkBackend(self.spark), SystemClock(), limits=LIMITS)
         self.wanted: int | None = None
         self.handle: Any = None
-        self.queries = {name: queries.start(self.spark, name, self.work, total) for name, total in rows.items()}
+        self.queries: dict[str, StreamingQuery] = {}
+        for name, total in rows.items():
+            self.queries[name] = queries.start(self.spark, name, self.work, total)
+            _wait_for_first_batch(self.queries[name])
 
     def look(self) -> dict[str, Any]:
         """Executors, and what went wrong; also keeps them at the size that is wanted."""
@@ -97,6 +101,12 @@ class Driver:
             query.processAllAvailable()
         for query in self.queries.values():
             query.stop()
+
+
+def _wait_for_first_batch(query: StreamingQuery) -> None:
+    """One after the other: Spark gives the Python process beside the driver ten seconds to start, on any machine."""
+    while query.isActive and not query.status["isDataAvailable"]:
+        query.awaitTermination(0.1)
 
 
 def _cause(query: Any) -> str:

@@ -58,8 +58,7 @@ class RunningTotals(StatefulProcessor):
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._totals = handle.getValueState("totals", "events BIGINT, value BIGINT")
 
-    def handleInputRows(self, key: Any, rows: Iterator[pd.DataFrame], timerValues: Any) -> Iterator[pd.DataFrame]:
-        # No type in the signature may be a class that the worker's pyspark has elsewhere.
+    def handleInputRows(self, key: Any, rows: Iterator[pd.DataFrame], timer_values: Any) -> Iterator[pd.DataFrame]:
         before = self._totals.get()
         events, value = (int(before[0]), int(before[1])) if before is not None else (0, 0)
         for some in rows:
@@ -73,7 +72,9 @@ class RunningTotals(StatefulProcessor):
 
 def processor(spark: SparkSession, rows: int | None) -> DataFrame:
     groups = read(spark, "processor", 0, rows).select("key", "value").groupBy("key")
-    return groups.transformWithStateInPandas(RunningTotals(), "key BIGINT, events BIGINT, value BIGINT", "Update", "None")
+    return groups.transformWithStateInPandas(
+        RunningTotals(), "key BIGINT, events BIGINT, value BIGINT", "Update", "None"
+    )
 
 
 def each_batch(spark: SparkSession, rows: int | None) -> DataFrame:

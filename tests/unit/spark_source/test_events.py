@@ -56,6 +56,11 @@ def test_an_event_is_the_same_whatever_else_is_made_with_it() -> None:
         assert events(WAVE, first, end).combine_chunks().equals(whole.slice(first, end - first).combine_chunks())
 
 
+def test_no_events_are_a_table_without_rows() -> None:
+    assert events(WAVE, 5, 5).num_rows == 0
+    assert events(WAVE, 5, 5).schema == events(WAVE, 5, 6).schema
+
+
 def test_another_seed_makes_other_events() -> None:
     one, two = (events({"workload": "constant(1k)", "seed": seed}, 0, 1_000) for seed in ("1", "2"))
     assert one.column("event_time").equals(two.column("event_time"))

@@ -1,7 +1,7 @@
 """Records the raw looks that the tests beside it read: `python -m tests.unit.spark.looks.record [NAME ...]`.
 
-A line is one look as the JVM gave it (`look`), the executors that were registered, and the truth where the recorder
-knows it. Hosts and paths are replaced. A new recording has other ids and times, and the same shape.
+A line is one look as the JVM gave it (`look`) and the truth where the recorder knows
+it. Hosts and paths are replaced. A new recording has other ids and times, and the same shape.
 """
 
 import json
@@ -10,7 +10,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col, expr, udf, window
 from pyspark.sql.streaming.query import StreamingQuery
 
-from elastream.spark.backend import SparkBackend
 from elastream.spark.cluster import ClusterSettings, LocalCluster
 from elastream.spark.look import parse
 from elastream.spark.source import stream
@@ -83,7 +82,7 @@ def two_queries(spark: SparkSession, folder: Path) -> Steps:
     second = start(rate(spark.newSession(), 50), folder, "second", "2 seconds")
     yield from every(0.9, 8)
 
-    def slow(numbers: Iterator[int]) -> Iterator[int]:
+    def slow(numbers: Iterable[int]) -> Iterable[int]:
         time.sleep(3)
         return numbers
 
@@ -162,12 +161,12 @@ def record(cluster: LocalCluster, name: str) -> None:
     with tempfile.TemporaryDirectory() as folder, driver(cluster, executors=2, settings=settings, name=name) as spark:
         # The first job starts Python in both executors.
         spark.sparkContext.parallelize(range(4), 4).count()
-        watch, backend = JvmWatch.install(spark), SparkBackend(spark)
+        watch = JvmWatch.install(spark)
         with (HERE / f"{name}.jsonl").open("w") as file:
             for truth in RECORDINGS[name](spark, Path(folder)):
                 text = watch.raw()
                 watch.have_read(parse(text).note)
-                line = {"look": json.loads(text), "registered": backend.state(), "truth": truth}
+                line = {"look": json.loads(text), "truth": truth}
                 file.write(scrubbed(json.dumps(line)) + "\n")
         watch.remove()
 
