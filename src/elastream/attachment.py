@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from elastream.config import Resolution, Settings, resolve
+from elastream.config import Settings, resolve
 from elastream.core.guards.pause import Pause
 from elastream.core.observation import Slo
-from elastream.core.protocols import Journal, Platform
+from elastream.core.protocols import Journal, Platform, Policy
 from elastream.core.tick import Tick
 from elastream.loop.clock import SystemClock
 from elastream.loop.controller import Controller, checked
@@ -194,6 +194,8 @@ def attach(
             return _attached[application]
         clock = SystemClock()
         given = found.settings
+        # Before anything is added to the application, so that a wrong name leaves nothing behind.
+        decides = policies.build(given.policy, given.policy_settings)
         platform = SparkPlatform(
             spark,
             clock,
@@ -202,18 +204,19 @@ def attach(
             shrink_by=shrink_by,
             emulated=emulated,
         )
-        attachment = _built(platform, clock, found, journals)
+        try:
+            attachment = _built(platform, clock, decides, given, journals)
+        except BaseException:
+            platform.close()
+            raise
         _attached[application] = attachment
     return attachment.start()
 
 
 def _built(
-    platform: LivePlatform, clock: SystemClock, found: Resolution, journals: Sequence[Journal]
+    platform: LivePlatform, clock: SystemClock, policy: Policy[Any], settings: Settings, journals: Sequence[Journal]
 ) -> Attachment:
-    settings = found.settings
-    planner = Planner(
-        policies.build(settings.policy, settings.policy_settings), settings.build_guards(), platform.provides
-    )
+    planner = Planner(policy, settings.build_guards(), platform.provides)
     log.info("%s", checked(planner, platform, settings.policy))
     controller = Controller(
         platform=platform, planner=planner, clock=clock, tick_s=settings.tick_s, max_age_s=settings.max_age_s

@@ -71,7 +71,10 @@ def up(
         return
     screen = console()
     screen.print(_sentence(now) if is_new else f"already {_sentence(now)}", soft_wrap=True)
-    screen.print(f"submit to it: SPARK_LOCAL_IP=127.0.0.1 spark-submit --properties-file {where.driver_file} JOB.py", soft_wrap=True)
+    screen.print(
+        f"submit to it: SPARK_LOCAL_IP=127.0.0.1 spark-submit --properties-file {where.driver_file} JOB.py",
+        soft_wrap=True,
+    )
     screen.print(f"stop it: elastream cluster down{_option(folder)}", soft_wrap=True)
 
 

@@ -47,6 +47,7 @@ public class Watch extends SparkListener {
     /** Notes that nobody fetches, plans that never end, executors that are gone: kept up to here. */
     private static final int MOST_NOTES = 4000;
     private static final int MOST_KEPT = 256;
+    private static final int MOST_VERSIONS = 16;
     private static final String QUEUE = "elastream";
     private static final Pattern OPERATOR = Pattern.compile("opId = (\\d+)");
     private static final Pattern ATTRIBUTE = Pattern.compile("#(\\d+)");
@@ -388,10 +389,10 @@ public class Watch extends SparkListener {
     private synchronized void other(SparkListenerEvent event) {
         if (event instanceof SparkListenerSQLExecutionStart) {
             SparkListenerSQLExecutionStart start = (SparkListenerSQLExecutionStart) event;
-            planned(start.executionId(), start.sparkPlanInfo());
+            planned(start.executionId(), start.rootExecutionId(), start.sparkPlanInfo());
         } else if (event instanceof SparkListenerSQLAdaptiveExecutionUpdate) {
             SparkListenerSQLAdaptiveExecutionUpdate update = (SparkListenerSQLAdaptiveExecutionUpdate) event;
-            planned(update.executionId(), update.sparkPlanInfo());
+            planned(update.executionId(), scala.Option.empty(), update.sparkPlanInfo());
         } else if (event instanceof SparkListenerSQLExecutionEnd) {
             executions.remove(String.valueOf(((SparkListenerSQLExecutionEnd) event).executionId()));
         } else if (event instanceof StreamingQueryListener.QueryProgressEvent) {
@@ -416,7 +417,7 @@ public class Watch extends SparkListener {
     }
 
     /** A plan, or what adaptive execution has made of it. Stages that ran by an earlier one are still matched with it. */
-    private void planned(long execution, SparkPlanInfo root) {
+    private void planned(long execution, scala.Option within, SparkPlanInfo root) {
         Plan plan = new Plan();
         StringBuilder text = new StringBuilder();
         describe(root, 0, plan, text);
@@ -429,12 +430,16 @@ public class Watch extends SparkListener {
         plan.nodes = null;
         List plans = (List) executions.get(String.valueOf(execution));
         if (plans == null) {
-            plans = new ArrayList();
+            // Spark runs a batch as an execution within another of the same plan, and adapts the inner one: these two
+            // are one. The actions of a foreachBatch have plans with metrics of their own.
+            List outer = within.isDefined() ? (List) executions.get(String.valueOf(within.get())) : null;
+            boolean same = outer != null && !outer.isEmpty() && ((Plan) outer.get(outer.size() - 1)).shares(plan);
+            plans = same ? outer : new ArrayList();
             executions.put(String.valueOf(execution), plans);
         }
         plans.add(0, plan);
-        if (plans.size() > 8) {
-            plans.remove(8);
+        if (plans.size() > MOST_VERSIONS) {
+            plans.remove(MOST_VERSIONS);
         }
     }
 
@@ -481,8 +486,10 @@ public class Watch extends SparkListener {
         String root = stage.owner.root;
         String[] places = {root, stage.owner.execution};
         for (int i = 0; i < 2; i++) {
-            boolean again = i == 1 && places[1] != null && places[1].equals(root);
-            List plans = again || places[i] == null ? null : (List) executions.get(places[i]);
+            List plans = places[i] == null ? null : (List) executions.get(places[i]);
+            if (i == 1 && (root == null || plans == executions.get(root))) {
+                plans = null;
+            }
             for (int k = 0; plans != null && k < plans.size(); k++) {
                 Plan plan = (Plan) plans.get(k);
                 TreeSet nodes = plan.nodes(ids);
@@ -787,6 +794,15 @@ public class Watch extends SparkListener {
         List nodes = new ArrayList();
         Shape shape = null;
         final Map places = new HashMap();
+
+        boolean shares(Plan other) {
+            for (Iterator each = other.places.keySet().iterator(); each.hasNext();) {
+                if (places.containsKey(each.next())) {
+                    return true;
+                }
+            }
+            return false;
+        }
 
         TreeSet nodes(TreeSet ids) {
             TreeSet found = new TreeSet();

@@ -43,9 +43,9 @@ class Stretch(NamedTuple):
 
 
 class Generator(Protocol):
-    """Makes events. An own one is named `package.module:Class` in the option `generator`.
+    """Makes events. Another one is named `package.module:Class` in the option `generator`.
 
-    A frozen dataclass: its repr tells a checkpoint whether the events are still the same.
+    Its package must be where tasks run, unless it is ours, which is shipped: see `shipping`. A frozen dataclass: its repr tells a checkpoint whether the events are still the same.
     """
 
     @property

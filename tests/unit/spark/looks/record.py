@@ -39,9 +39,18 @@ def start(stream: DataFrame, folder: Path, name: str, every: str | None = None, 
     return (writer.trigger(processingTime=every) if every else writer).start()
 
 
-def every(seconds: float, times: int, **truth: Any) -> Steps:
+def looks(times: int, **truth: Any) -> Steps:
     for _ in range(times):
-        time.sleep(seconds)
+        time.sleep(0.5)
+        yield truth
+
+
+def until(query: StreamingQuery, batch: int, **truth: Any) -> Steps:
+    """By batches and not by time, so that a busy machine records the same."""
+    deadline = time.monotonic() + 120
+    while (query.lastProgress or {"batchId": -1})["batchId"] < batch and time.monotonic() < deadline:
+        # Not a whole second: triggers start on whole seconds, and looks should fall on every part of a batch.
+        time.sleep(0.93)
         yield truth
 
 
@@ -52,11 +61,11 @@ def counted(spark: SparkSession, rows: int) -> DataFrame:
 
 def windowed(spark: SparkSession, folder: Path) -> Steps:
     """A windowed count every 3 s with RocksDB; stopped, and started again from its checkpoint."""
-    for _ in range(2):
+    for last in (3, 6):
         query = start(counted(spark, 200), folder, "windowed", "3 seconds", "update")
-        yield from every(0.9, 14)
+        yield from until(query, last)
         query.stop()
-        yield from every(0.9, 2)
+        yield from looks(2)
 
 
 def foreach_batch(spark: SparkSession, folder: Path) -> Steps:
@@ -71,16 +80,17 @@ def foreach_batch(spark: SparkSession, folder: Path) -> Steps:
 
     writer = rate(spark, 100).writeStream.queryName("foreach-batch").foreachBatch(write)
     query = writer.option("checkpointLocation", str(folder / "foreach")).trigger(processingTime="2 seconds").start()
-    yield from every(0.95, 16)
+    yield from until(query, 4)
     query.stop()
-    yield from every(0.5, 1)
+    yield from looks(1)
 
 
 def two_queries(spark: SparkSession, folder: Path) -> Steps:
     """A query of another session beside the first, and a job of no query."""
     first = start(rate(spark, 100).repartition(2, "value"), folder, "first", "2 seconds")
     second = start(rate(spark.newSession(), 50), folder, "second", "2 seconds")
-    yield from every(0.9, 8)
+    yield from until(second, 1)
+    yield from until(first, 2)
 
     def slow(numbers: Iterable[int]) -> Iterable[int]:
         time.sleep(3)
@@ -88,11 +98,13 @@ def two_queries(spark: SparkSession, folder: Path) -> Steps:
 
     job = threading.Thread(target=lambda: spark.sparkContext.parallelize([1, 2], 2).mapPartitions(slow).count())
     job.start()
-    yield from every(0.9, 6)
-    job.join()
+    while job.is_alive():
+        yield from looks(1)
+    yield from until(second, (second.lastProgress or {"batchId": 0})["batchId"] + 1)
+    yield from looks(6)
     first.stop()
     second.stop()
-    yield from every(0.5, 1)
+    yield from looks(1)
 
 
 def long_batch(spark: SparkSession, folder: Path) -> Steps:
@@ -106,11 +118,9 @@ def long_batch(spark: SparkSession, folder: Path) -> Steps:
     start_s = round(time.time(), 3)
     events = stream(spark, workload="constant(300)", start=start_s, partitions=4)
     query = start(events.select(slow("offset")), folder, "long-batch")
-    for _ in range(22):
-        time.sleep(0.9)
-        yield {"start_s": start_s, "rate": 300}
+    yield from until(query, 2, start_s=start_s, rate=300)
     query.stop()
-    yield from every(0.5, 1)
+    yield from looks(1)
 
 
 def joined(spark: SparkSession, folder: Path) -> Steps:
@@ -124,19 +134,21 @@ def joined(spark: SparkSession, folder: Path) -> Steps:
     join = start(pairs, folder, "join", "2 seconds")
     union = left.selectExpr("a as n").union(right.selectExpr("b as n")).repartition(2, "n").selectExpr("n + 1 as m")
     other = start(union, folder, "union", "2 seconds")
-    yield from every(0.95, 18)
+    yield from until(join, 4)
+    yield from until(other, 4)
     join.stop()
     other.stop()
-    yield from every(0.5, 1)
+    yield from looks(1)
 
 
 def no_data(spark: SparkSession, folder: Path) -> Steps:
     """As fast as possible with a read limit that binds, until all has been read and nothing comes any more."""
     events = stream(spark, workload="constant(400)", rows=1200, rowsPerBatch=200, partitions=2)
     query = start(events, folder, "no-data")
-    yield from every(0.45, 20)
+    yield from until(query, 5)
+    yield from looks(8)
     query.stop()
-    yield from every(0.5, 1)
+    yield from looks(1)
 
 
 RECORDINGS: dict[str, Callable[[SparkSession, Path], Steps]] = {

@@ -1,0 +1,201 @@
+"""The loop inside somebody else's driver, on a platform that only pretends."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import elastream.attachment as attachment
+from elastream.attachment import Attachment, SwitchedOff, attach
+from elastream.core.decision import Decision
+from elastream.core.errors import BadInput, ObservationFailed
+from elastream.core.observation import Observation
+from elastream.core.protocols import Clock
+from elastream.core.signals import Signal
+from tests.making import observation
+
+
+class Conf:
+    def __init__(self, given: dict[str, str]) -> None:
+        self._given = given
+
+    def getAll(self) -> list[tuple[str, str]]:
+        return list(self._given.items())
+
+
+class Context:
+    def __init__(self, application: str, conf: dict[str, str]) -> None:
+        self.applicationId = application
+        self._conf = conf
+
+    def getConf(self) -> Conf:
+        return Conf(self._conf)
+
+
+class Session:
+    """As much of a session as attaching looks at."""
+
+    def __init__(self, application: str = "app-1", **conf: str) -> None:
+        self.sparkContext = self._sc = Context(application, {k.replace("__", "."): v for k, v in conf.items()})
+
+
+class Pretended:
+    """A platform with three workers. Implements LivePlatform."""
+
+    name = "pretended"
+    provides: frozenset[Signal] = frozenset()
+    made: list["Pretended"] = []  # noqa: RUF012 - the list of one test, emptied by the fixture
+
+    def __init__(self, spark: object, clock: Clock, **how: Any) -> None:
+        self.clock, self.how = clock, how
+        self.wanted = 3
+        self.applied: list[int] = []
+        self.blind = self.ended = self.closed = False
+        Pretended.made.append(self)
+
+    def observe(self) -> Observation:
+        if self.blind:
+            raise ObservationFailed("the gateway does not answer")
+        seen = observation(0.0, ready=3, wanted=self.wanted)
+        return replace(seen, at_s=self.clock.now_s(), utc_s=self.clock.utc_s())
+
+    def apply(self, decision: Decision) -> None:
+        self.wanted = decision.allocation["executors"]
+        self.applied.append(self.wanted)
+
+    def has_ended(self) -> bool:
+        return self.ended
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@pytest.fixture(autouse=True)
+def pretended(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    import elastream.spark.platform
+
+    Pretended.made = []
+    monkeypatch.setattr(elastream.spark.platform, "SparkPlatform", Pretended)
+    yield
+    for handle in list(attachment._attached.values()):
+        handle.detach()
+
+
+def attached(session: Session | None = None, **how: Any) -> Attachment:
+    settings = {"policy": "fixed", "policy_settings": {"workers": 5}, "tick_s": 0.01, "executors": (1, 8), **how}
+    handle = attach(session or Session(), **settings)  # type: ignore[arg-type]
+    assert isinstance(handle, Attachment)
+    return handle
+
+
+def wait_for(holds: Callable[[], bool]) -> None:
+    until_s = time.monotonic() + 10.0
+    while not holds():
+        assert time.monotonic() < until_s
+        time.sleep(0.005)
+
+
+def test_it_decides_and_applies_in_a_thread_of_its_own_and_tells_what_it_does() -> None:
+    handle = attached()
+    (platform,) = Pretended.made
+    wait_for(lambda: len(platform.applied) > 2)
+    assert set(platform.applied) == {5}
+    status = handle.status()
+    assert (status.state, status.policy, status.ready) == ("running", "fixed", 3)
+    assert status.why == "fixed at 5"
+
+
+def test_a_second_attach_to_the_same_application_returns_the_first_handle() -> None:
+    first = attached()
+    assert attached() is first
+    assert attached(Session("app-2")) is not first
+    assert len(Pretended.made) == 2
+
+
+def test_paused_it_goes_on_looking_and_changes_nothing_until_it_is_resumed() -> None:
+    handle = attached(policy_settings={"workers": 3})
+    (platform,) = Pretended.made
+    handle.pause("dry-run")
+    before = handle.status().ticks
+    wait_for(lambda: handle.status().ticks > before + 2)
+    assert handle.status().state == "paused"
+    assert set(platform.applied) == {3}
+    handle.resume()
+    assert handle.status().state == "running"
+
+
+def test_detached_the_thread_is_gone_and_what_was_added_is_taken_away() -> None:
+    handle = attached()
+    (platform,) = Pretended.made
+    handle.detach()
+    assert handle.status().state == "detached"
+    assert platform.closed
+    assert not handle._thread.is_alive()
+    handle.detach()
+
+
+def test_it_ends_with_its_application() -> None:
+    handle = attached()
+    (platform,) = Pretended.made
+    platform.ended = True
+    wait_for(lambda: not handle._thread.is_alive())
+    assert platform.closed
+
+
+def test_a_platform_that_cannot_be_looked_at_does_not_end_the_loop(caplog: pytest.LogCaptureFixture) -> None:
+    handle = attached()
+    (platform,) = Pretended.made
+    platform.blind = True
+    wait_for(lambda: bool(handle.status().troubles))
+    assert "the gateway does not answer" in handle.status().troubles[0]
+    platform.blind = False
+    wait_for(lambda: not handle.status().troubles)
+    assert [record.message for record in caplog.records].count("all is well again") == 1
+
+
+def test_it_can_be_switched_off_from_outside() -> None:
+    handle = attach(Session(spark__elastream__enabled="false"))  # type: ignore[arg-type]
+    assert isinstance(handle, SwitchedOff)
+    assert handle.status().state == "switched off"
+    handle.pause()
+    handle.resume()
+    handle.detach()
+    assert Pretended.made == []
+
+
+def test_settings_come_from_the_call_before_spark() -> None:
+    session = Session(spark__elastream__executors__max="30", spark__elastream__slo__p95_s="20s")
+    attached(session, executors=(2, 6))
+    assert Pretended.made[0].how["bounds"] == (2, 6)
+    assert Pretended.made[0].how["slo"].p95_s == 20.0
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"policy": "fixd", "policy_settings": {}}, "unknown policy 'fixd'; did you mean 'fixed'"),
+        ({"tik_s": 5}, "did you mean 'tick_s'"),
+        ({"executors": (5, 2)}, "executors"),
+        ({"slo": "soon"}, "soon"),
+    ],
+)
+def test_wrong_settings_are_one_line_and_nothing_is_attached(how: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadInput, match=message) as caught:
+        attached(**how)
+    assert "\n" not in str(caught.value)
+    assert not attachment._attached
+    assert Pretended.made == []
+
+
+def test_a_journal_is_kept_and_a_loop_that_comes_back_goes_on_from_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "elastream")
+    first = attached(journal__folder=str(tmp_path))
+    wait_for(lambda: first.status().ticks > 3)
+    first.detach()
+    attached(journal__folder=str(tmp_path))
+    assert any(record.message.startswith("goes on from journal-000001") for record in caplog.records)
