@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from elastream.attachment import attach
     from elastream.core.decision import Decision
     from elastream.core.errors import BadInput, CannotRun, ElastreamError
     from elastream.core.knowledge import Knowledge
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from elastream.policies import policies
     from elastream.registry import setting
     from elastream.simulator.run import Simulation
+    from elastream.spark.session import configure, session_settings
     from elastream.workloads import parse_workload, workloads
 
     __version__: str
@@ -37,10 +39,13 @@ __all__ = [
     "Signal",
     "Simulation",
     "__version__",
+    "attach",
+    "configure",
     "parse_workload",
     "policies",
     "read",
     "replay",
+    "session_settings",
     "setting",
     "workloads",
 ]
@@ -58,10 +63,13 @@ _HOMES = {
     "Policy": "core.protocols",
     "Signal": "core.signals",
     "Simulation": "simulator.run",
+    "attach": "attachment",
+    "configure": "spark.session",
     "parse_workload": "workloads",
     "policies": "policies",
     "read": "loop.recording",
     "replay": "loop.replay",
+    "session_settings": "spark.session",
     "setting": "registry",
     "workloads": "workloads",
 }

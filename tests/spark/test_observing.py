@@ -10,7 +10,7 @@ from statistics import median
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.functions import col, udf, window
+from pyspark.sql.functions import col, window
 from pyspark.sql.streaming.query import StreamingQuery
 
 from elastream.core.credible import credible
@@ -86,14 +86,10 @@ def finished(now: Observation, name: str) -> int:
 def test_backlog_is_right_in_a_long_batch_without_a_read_limit_and_between_triggers(
     spark_on: SparkOn, tmp_path: Path
 ) -> None:
-    @udf("long")
-    def slow(number: int) -> int:
-        time.sleep(0.01)
-        return number
-
     options = {"workload": "constant(200)", "start": f"{time.time():.3f}", "partitions": "2"}
     with spark_on(executors=2, settings=SETTINGS) as spark, observed(spark) as observer:
-        query = start(stream(spark, **options).select(slow("offset")), tmp_path, "long", "1 second")
+        slow = stream(spark, **options).selectExpr("reflect('java.lang.Thread', 'sleep', 10L) as slept", "offset")
+        query = start(slow, tmp_path, "long", "1 second")
 
         def is_long(now: Observation) -> bool:
             seen = named(now, "long")

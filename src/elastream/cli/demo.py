@@ -21,6 +21,7 @@ START = 3
 SLO_S = 60.0
 
 NEXT = (
+    ("elastream demo", "the same on real executors"),
     ("elastream simulate --help", "another load, another policy, faults"),
     ("elastream policies", "what can decide, and what it needs"),
     ("elastream workloads", "loads to try, recorded ones among them"),
@@ -28,16 +29,31 @@ NEXT = (
 
 
 def demo(
-    last: Annotated[int, typer.Option(min=0, help="How many sentences of the best policy's why to print.")] = 6,
+    simulated: Annotated[
+        bool, typer.Option("--simulated", help="Compare three policies on the simulator instead; takes seconds.")
+    ] = False,
+    last: Annotated[int, typer.Option(min=0, help="Simulated: how many sentences of why to print.")] = 6,
 ) -> None:
-    """A minute's look at what Elastream does: three policies under a load that rises, spikes and falls.
+    """Real executors come and go under a running query while its load rises, spikes and falls; about three minutes.
+
+    Starts a Spark cluster on this machine, runs a query with state on it, attaches an autoscaler, and compares every
+    output record with the input. Slots are limited to a rate, so that a small machine can show many of them.
 
     [bold]Examples[/bold]
 
     elastream demo
 
-    elastream demo --last 20
+    elastream demo --simulated --last 20
     """
+    if simulated:
+        _simulated(last)
+        return
+    from elastream.cli.live import LIVE, planned, run
+
+    run(planned(**LIVE), None)
+
+
+def _simulated(last: int) -> None:
     from pathlib import Path
     from tempfile import TemporaryDirectory
 

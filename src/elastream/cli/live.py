@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,29 +14,43 @@ from elastream.core.errors import BadInput, ElastreamError
 if TYPE_CHECKING:
     from elastream.cli.live_run import LivePlan, LiveResult
 
-# Rises for a minute, has a spike on its way down, and falls: what fits into two and a half minutes.
-LOAD = "cosine(800..4k, period=150s, shift=75s) + spike(2k, at=90s, for=15s)"
+LIVE: dict[str, Any] = {
+    "query": "deduplicate",
+    # Rises for a minute, has a spike on its way down, and falls: what fits into two and a half minutes.
+    "workload": "cosine(500..3500, period=150s, shift=75s) + spike(2k, at=90s, for=15s)",
+    # The windows of a policy in production are minutes; here all of it passes in three.
+    "policy": "lag-proportional(interval=4s, window=8s, drain=20s)",
+    "executors": "1..8",
+    "slo": "15s",
+    "duration": "150s",
+    "trigger": "3s",
+    "tick": "2s",
+    "capacity": 1000.0,
+    "time_scale": 1.0,
+    "guards": ["stabilise(down=12s)"],
+    "seed": 0,
+    "master": None,
+}
+"""What `elastream demo` runs, and what `elastream live` begins with."""
 
 
 def live(
-    query: Annotated[
-        str, typer.Option(metavar="NAME", help="What to run: deduplicate (with state) or pass.")
-    ] = "deduplicate",
-    workload: Annotated[str, typer.Option(metavar="TEXT", help="The load, as text.")] = LOAD,
-    policy: Annotated[
-        str, typer.Option(metavar="NAME(KEY=VALUE)", help="What decides.")
-    ] = "lag-proportional(interval=4s, window=8s, drain=20s)",
-    executors: Annotated[str, typer.Option(metavar="MIN..MAX", help="Bounds of the number of executors.")] = "1..8",
-    slo: Annotated[str, typer.Option(metavar="TIME", help="95 of 100 records should be committed within it.")] = "15s",
-    duration: Annotated[str, typer.Option(metavar="TIME", help="How long events arrive, on the wall.")] = "150s",
-    trigger: Annotated[str, typer.Option(metavar="TIME|asap", help="When batches start.")] = "3s",
-    tick: Annotated[str, typer.Option(metavar="TIME", help="Time between two looks.")] = "2s",
-    capacity: Annotated[
-        float, typer.Option(metavar="ROWS", help="Rows per second that a slot is limited to.")
-    ] = 1000.0,
-    time_scale: Annotated[
-        float, typer.Option(metavar="FACTOR", help="The workload's time passes so much faster.")
-    ] = 1.0,
+    query: Annotated[str, typer.Option(metavar="NAME", help="What to run: deduplicate (it has state), or pass.")] = (
+        LIVE["query"]
+    ),
+    workload: Annotated[str, typer.Option(metavar="TEXT", help="The load, as text.")] = LIVE["workload"],
+    policy: Annotated[str, typer.Option(metavar="NAME(KEY=VALUE)", help="What decides.")] = LIVE["policy"],
+    executors: Annotated[str, typer.Option(metavar="MIN..MAX", help="Bounds of the executors.")] = LIVE["executors"],
+    slo: Annotated[str, typer.Option(metavar="TIME", help="95 of 100 records are to be committed in it.")] = LIVE[
+        "slo"
+    ],
+    duration: Annotated[str, typer.Option(metavar="TIME", help="How long events arrive.")] = LIVE["duration"],
+    trigger: Annotated[str, typer.Option(metavar="TIME|asap", help="When batches start.")] = LIVE["trigger"],
+    tick: Annotated[str, typer.Option(metavar="TIME", help="Time between two looks.")] = LIVE["tick"],
+    capacity: Annotated[float, typer.Option(metavar="ROWS", help="Rows/s that a slot is limited to.")] = LIVE[
+        "capacity"
+    ],
+    time_scale: Annotated[float, typer.Option(metavar="FACTOR", help="The load's time passes so much faster.")] = 1.0,
     guard: GuardTexts = None,
     seed: Annotated[int, typer.Option(help="Of the workload's noise and of the events.")] = 0,
     master: Annotated[
@@ -59,8 +73,8 @@ def live(
     run(
         planned(
             query=query, workload=workload, policy=policy, executors=executors, slo=slo, duration=duration,
-            trigger=trigger, tick=tick, capacity=capacity, time_scale=time_scale, guards=guard or [], seed=seed,
-            master=master,
+            trigger=trigger, tick=tick, capacity=capacity, time_scale=time_scale, guards=guard or LIVE["guards"],
+            seed=seed, master=master,
         ),
         out,
     )  # fmt: skip

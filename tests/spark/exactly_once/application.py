@@ -54,7 +54,7 @@ class Application:
             "executors": self.executors,
             "rows": self.rows,
         }
-        path = os.pathsep.join([str(ROOT), str(ROOT / "src")])
+        path = os.pathsep.join([str(ROOT), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
         with (self.folder / "driver.log").open("ab") as log:
             self._driver = subprocess.Popen(
                 [sys.executable, "-m", f"{__package__}.driver", json.dumps(plan)],

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd  # type: ignore[import-untyped]
 
 from tests.spark.exactly_once.computed import Rows
 
@@ -42,17 +43,19 @@ class Difference:
 
 def difference(name: str, columns: Sequence[str], expected: Rows, found: Rows) -> Difference:
     """Both as bags of rows: order does not matter, number does."""
-    rows, which = np.unique(np.concatenate([expected, found]), axis=0, return_inverse=True)
-    which = which.reshape(-1)
-    wanted = np.bincount(which[: len(expected)], minlength=len(rows))
-    surplus = np.bincount(which[len(expected) :], minlength=len(rows)) - wanted
+    table = pd.DataFrame(np.concatenate([expected, found]))
+    weights = np.repeat([-1, 1], [len(expected), len(found)])
+    surplus = pd.Series(weights).groupby([table[column] for column in table.columns]).sum()
+    surplus = surplus[surplus != 0]
+    rows = surplus.index.to_frame().to_numpy(dtype=np.int64)
+    times = surplus.to_numpy()
     return Difference(
         name=name,
         columns=columns,
         expected=len(expected),
         found=len(found),
-        missing=rows[surplus < 0],
-        extra=rows[surplus > 0],
-        lost=int(-surplus[surplus < 0].sum()),
-        doubled=int(surplus[surplus > 0].sum()),
+        missing=rows[times < 0],
+        extra=rows[times > 0],
+        lost=int(-times[times < 0].sum()),
+        doubled=int(times[times > 0].sum()),
     )

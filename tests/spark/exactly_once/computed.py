@@ -1,4 +1,4 @@
-"""What the queries must give, computed from the events with numpy and plain Python. Spark has no part in it.
+"""What the queries must give, computed from the events with numpy, pandas and plain Python. Spark has no part in it.
 
 Every result is a table of whole numbers (times in microseconds), one row per output record.
 """
@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
 from elastream.spark.source_options import events
@@ -103,10 +104,10 @@ def long(rows: int) -> Rows:
 
 def _totals(groups: Rows, value: Rows) -> Rows:
     """Number and sum of values per group."""
-    names, group = np.unique(groups, axis=0, return_inverse=True)
-    sums = np.zeros(len(names), dtype=np.int64)
-    np.add.at(sums, group.reshape(-1), value)
-    return np.column_stack([names, np.bincount(group.reshape(-1), minlength=len(names)), sums])
+    table = pd.DataFrame(groups)
+    names = list(table.columns)
+    totals = table.assign(value=value).groupby(names, sort=False)["value"].agg(["size", "sum"]).reset_index()
+    return np.asarray(totals.to_numpy(), dtype=np.int64)
 
 
 COMPUTED: dict[str, Callable[[int], Rows]] = {

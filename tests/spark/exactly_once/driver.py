@@ -6,6 +6,7 @@ One line of JSON comes in, one goes out. What Spark prints goes to the log, with
 import json
 import os
 import sys
+import time
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -106,7 +107,7 @@ class Driver:
 def _wait_for_first_batch(query: StreamingQuery) -> None:
     """One after the other: Spark gives the Python process beside the driver ten seconds to start, on any machine."""
     while query.isActive and not query.status["isDataAvailable"]:
-        query.awaitTermination(0.1)
+        time.sleep(0.1)
 
 
 def _cause(query: Any) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 import numpy as np
+import pandas as pd  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from tests.spark.exactly_once.computed import Rows
@@ -53,9 +54,7 @@ def committed_files(output: Path) -> Iterator[Path]:
 
 def last_of_each(rows: Rows, keys: int) -> Rows:
     """Of the rows that agree in their first columns, the last one."""
-    latest_first = rows[::-1]
-    _, at = np.unique(latest_first[:, :keys], axis=0, return_index=True)
-    return latest_first[at]
+    return np.asarray(pd.DataFrame(rows).drop_duplicates(list(range(keys)), keep="last").to_numpy())
 
 
 def _read(files: list[Path], columns: tuple[str, ...]) -> Rows:
