@@ -4,7 +4,7 @@ CODE := $(wildcard src tests tools benchmarks examples)
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-full mutants bench lint format lock clean
+.PHONY: help setup demo test test-full soak mutants bench lint format lock clean
 # The steps of a target wait for each other, with -j as well.
 .NOTPARALLEL:
 
@@ -22,6 +22,9 @@ test: lint ## static checks, then every test but the long matrix
 
 test-full: lint ## static checks, then every test
 	@$(PYTEST)
+
+soak: setup ## 100 random accidents on a running application, then every record is checked (SEED=1 ACTIONS=100)
+	@$(BIN)/python -m tools.soak --seed $(or $(SEED),1) --actions $(or $(ACTIONS),100)
 
 mutants: setup ## break the code on purpose and see whether the tests notice
 	@$(BIN)/python tools/mutants.py

@@ -169,6 +169,42 @@ MUTANTS = (
         after="        if False:\n",
         test="tests/contract/test_policies.py::test_without_what_it_needs_it_holds_and_says_what_is_missing",
     ),
+    Mutant(
+        fault="one row of every batch is dropped by the source",
+        file="src/elastream/spark/source.py",
+        before='first, last, step = start["offset"], end["offset"], parsed.partitions',
+        after='first, last, step = start["offset"] + 1, end["offset"], parsed.partitions',
+        test="tests/spark/test_exactly_once.py::test_undisturbed_queries_give_every_row_once",
+    ),
+    Mutant(
+        fault="one row of every batch but the first is doubled by the source",
+        file="src/elastream/spark/source.py",
+        before='first, last, step = start["offset"], end["offset"], parsed.partitions',
+        after='first, last, step = max(start["offset"] - 1, 0), end["offset"], parsed.partitions',
+        test="tests/spark/test_exactly_once.py::test_undisturbed_queries_give_every_row_once",
+    ),
+    Mutant(
+        fault="one row of the output is dropped",
+        file="tests/spark/exactly_once/found.py",
+        before="list(committed_files(output)), COLUMNS[name])",
+        after="list(committed_files(output)), COLUMNS[name])[1:]",
+        test="tests/spark/test_exactly_once.py::test_undisturbed_queries_give_every_row_once",
+    ),
+    Mutant(
+        fault="one row of the output is doubled",
+        file="tests/spark/exactly_once/found.py",
+        before="    return last_of_each(rows, KEYS[name]) if name in KEYS else rows\n",
+        after="    rows = last_of_each(rows, KEYS[name]) if name in KEYS else rows\n"
+        "    return np.concatenate([rows, rows[:1]])\n",
+        test="tests/spark/test_exactly_once.py::test_undisturbed_queries_give_every_row_once",
+    ),
+    Mutant(
+        fault="the comparison overlooks rows that are there more than once",
+        file="tests/spark/exactly_once/comparing.py",
+        before="    return Difference(\n",
+        after="    times = times.clip(max=0)\n    return Difference(\n",
+        test="tests/spark/exactly_once/test_comparing.py::test_one_row_that_is_there_twice_is_noticed_and_named",
+    ),
 )
 
 

@@ -132,7 +132,7 @@ def test_who_has_the_secret_reaches_the_master(spark: SparkSession, cluster: Loc
 @pytest.mark.parametrize("change", [{"spark.authenticate.secret": "0" * 64}, {"spark.authenticate": "false"}])
 def test_who_has_not_the_secret_is_refused(spark: SparkSession, cluster: LocalCluster, change: dict[str, str]) -> None:
     # The line may be cut before the reason has come through it.
-    with pytest.raises(Exception, match="error occurred while calling .*setupEndpointRef"):
+    with pytest.raises(Exception, match=r"error occurred while calling .*setupEndpointRef"):
         knock(spark, cluster, change)
 
 

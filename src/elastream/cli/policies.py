@@ -37,8 +37,9 @@ def policies(
 def platforms() -> dict[str, frozenset[Signal]]:
     """What each platform provides."""
     from elastream.simulator.platform import SimulatedSpark
+    from elastream.spark.observing import PROVIDES
 
-    return {SimulatedSpark.name: SimulatedSpark.provides}
+    return {SimulatedSpark.name: SimulatedSpark.provides, "spark": PROVIDES}
 
 
 def _list(*, json: bool) -> None:

@@ -45,7 +45,8 @@ class Stretch(NamedTuple):
 class Generator(Protocol):
     """Makes events. Another one is named `package.module:Class` in the option `generator`.
 
-    Its package must be where tasks run, unless it is ours, which is shipped: see `shipping`. A frozen dataclass: its repr tells a checkpoint whether the events are still the same.
+    Its package must be where tasks run, unless it is ours, which is shipped: see `shipping`. A frozen dataclass: its
+    repr tells a checkpoint whether the events are still the same.
     """
 
     @property

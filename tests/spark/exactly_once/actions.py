@@ -64,6 +64,19 @@ def replace_controller(scene: Scene) -> None:
     scene.has(scene.most)
 
 
+def attach_again(scene: Scene) -> None:
+    """Elastream's whole loop, which ends while an executor leaves at its word and goes on from its journal."""
+    application = scene.application
+    journal = str(application.folder / "journal")
+    for _ in range(2):
+        application.ask("attach", least=1, most=scene.most - 1, journal=journal)
+        application.until(lambda _: application.ask("status")["wanted"] == scene.most - 1, "the loop wants fewer")
+        application.ask("detach")
+    application.ask("attach", least=1, most=scene.most - 1, journal=journal)
+    scene.has(scene.most - 1)
+    application.ask("detach")
+
+
 def kill_driver(scene: Scene) -> None:
     """The next one goes on from the checkpoints, with all the executors there may be."""
     scene.application.kill()
@@ -73,7 +86,7 @@ def kill_driver(scene: Scene) -> None:
 
 ACTIONS: dict[str, Callable[[Scene], None]] = {
     action.__name__: action
-    for action in (grow, decommission, kill_executor, kill_worker, replace_controller, kill_driver)
+    for action in (grow, decommission, kill_executor, kill_worker, replace_controller, attach_again, kill_driver)
 }
 
 

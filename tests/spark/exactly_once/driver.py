@@ -86,8 +86,13 @@ class Driver:
         self.executors.stop()
         self.executors = Executors(SparkBackend(self.spark), SystemClock(), limits=LIMITS)
 
-    def attach(self, **settings: Any) -> None:
-        self.handle = elastream.attach(self.spark, executors=tuple(settings.pop("executors")), **settings)
+    def attach(self, least: int, most: int, journal: str) -> None:
+        """Executors are the attachment's from now on."""
+        self.wanted = None
+        self.replace_controller()
+        self.handle = elastream.attach(
+            self.spark, policy="fixed", executors=(least, most), tick_s=1.0, journal__folder=journal
+        )
 
     def status(self) -> dict[str, Any]:
         status = self.handle.status()
