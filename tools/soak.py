@@ -41,7 +41,6 @@ class Soak:
     def __init__(self, scene: Scene, chance: random.Random) -> None:
         self.scene = scene
         self.chance = chance
-        self.size = EXECUTORS
         self._began = time.monotonic()
 
     def run(self, number: int) -> None:

@@ -35,6 +35,13 @@ log = logging.getLogger("elastream")
 PREFIX = "spark.elastream."
 ENABLED = "spark.elastream.enabled"
 
+GUARDS: dict[str, Any] = {
+    "guards.partition_ceiling": True,
+    "guards.scarce_cluster": True,
+    "guards.state_floor": True,
+}
+"""On in every live run unless switched off: they keep from it what cannot help or would end a query."""
+
 State = Literal["running", "paused", "detached", "failed", "switched off"]
 
 
@@ -185,7 +192,7 @@ def attach(
     if conf.pop(ENABLED, "true").strip().lower() == "false":
         log.warning("%s is false: executors stay as they are", ENABLED)
         return SwitchedOff()
-    found = resolve(_flags(policy, executors, slo, settings), conf, os.environ, None)
+    found = resolve(_flags(policy, executors, slo, settings), conf, os.environ, None, defaults=GUARDS)
     from elastream.spark.platform import SparkPlatform
 
     with _lock:

@@ -173,6 +173,17 @@ def test_settings_come_from_the_call_before_spark() -> None:
     assert Pretended.made[0].how["slo"].p95_s == 20.0
 
 
+def test_guards_that_keep_queries_alive_are_on_unless_switched_off() -> None:
+    assert set(attached()._controller.planner.guards) == {
+        "partition_ceiling",
+        "scarce_cluster",
+        "state_floor",
+        "bounds",
+    }
+    other = attached(Session("app-2", spark__elastream__guards__state_floor="false"), guards__cool_down__after_s=5)
+    assert set(other._controller.planner.guards) == {"cool_down", "partition_ceiling", "scarce_cluster", "bounds"}
+
+
 @pytest.mark.parametrize(
     ("how", "message"),
     [

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from elastream.config.guards import build_guards, guard_setting, guards
 from elastream.config.redaction import HIDDEN, Redaction
 from elastream.config.settings import Settings, leaves, section
-from elastream.config.sources import Entry, from_environment, from_flags, from_spark, from_yaml
+from elastream.config.sources import Entry, from_defaults, from_environment, from_flags, from_spark, from_yaml
 from elastream.core.errors import BadInput, suggestion
 from elastream.registry import UNIT_SUFFIXES
 
@@ -43,11 +43,17 @@ class Resolution:
 
 
 def resolve(
-    flags: Mapping[str, Any], spark_conf: Mapping[str, str], environ: Mapping[str, str], yaml_path: Path | None
+    flags: Mapping[str, Any],
+    spark_conf: Mapping[str, str],
+    environ: Mapping[str, str],
+    yaml_path: Path | None,
+    *,
+    defaults: Mapping[str, Any] | None = None,
 ) -> Resolution:
-    """Read all sources, or say in one line what is wrong and where."""
+    """Read all sources, or say in one line what is wrong and where. `defaults` are those of the place that asks."""
     # From the weakest to the strongest: what comes later wins.
     layers = [
+        _placed(from_defaults(defaults or {})),
         _placed(from_yaml(yaml_path) if yaml_path is not None else ()),
         _placed(from_environment(environ)),
         _placed(from_spark(spark_conf)),

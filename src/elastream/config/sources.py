@@ -14,12 +14,13 @@ from elastream.core.errors import BadInput
 SPARK_PREFIX = "spark.elastream."
 ENVIRONMENT_PREFIX = "ELASTREAM_"
 NOT_SETTINGS = frozenset({"ELASTREAM_REQUIRE", "ELASTREAM_DEBUG"})
-"""Variables with our prefix that are for the test suite."""
+"""Variables with our prefix that set nothing."""
 
 
 class Rank(IntEnum):
     """Who wins: the larger."""
 
+    DEFAULT = 0
     YAML = 1
     ENVIRONMENT = 2
     SPARK = 3
@@ -43,6 +44,12 @@ class Entry(NamedTuple):
     def where(self) -> str:
         """How an error about it begins; a file needs the key beside its name, the others are keys themselves."""
         return f"{self.origin}: {self.key}" if self.rank is Rank.YAML else self.origin
+
+
+def from_defaults(defaults: Mapping[str, Any]) -> Iterator[Entry]:
+    """Dotted paths to values that hold where nobody says otherwise."""
+    for name, value in defaults.items():
+        yield from _flat(tuple(name.split(".")), value, "default", Rank.DEFAULT)
 
 
 def from_flags(flags: Mapping[str, Any]) -> Iterator[Entry]:

@@ -42,10 +42,13 @@ public class Queries implements Supplier {
         Iterator all = new ArrayList(active == null ? new ArrayList() : active.values()).iterator();
         while (all.hasNext()) {
             Object query = all.next();
+            // Whatever cannot be read of a query: that it is active is known, or it would not be listed.
+            Map seen = new LinkedHashMap();
+            seen.put("active", Boolean.TRUE);
+            found.add(seen);
             try {
-                Map seen = query(query);
+                read(query, seen);
                 runs.add(seen.get("run"));
-                found.add(seen);
             } catch (Throwable problem) {
                 note(problem);
             }
@@ -58,8 +61,7 @@ public class Queries implements Supplier {
         return seen;
     }
 
-    private Map query(Object query) {
-        Map seen = new LinkedHashMap();
+    private void read(Object query, Map seen) {
         seen.put("id", text(ask(query, "id")));
         seen.put("run", text(ask(query, "runId")));
         seen.put("name", text(ask(query, "name")));
@@ -75,7 +77,6 @@ public class Queries implements Supplier {
         }
         seen.putAll(live);
         seen.put("described", describe(query, seen));
-        return seen;
     }
 
     private Map live(Object query) {

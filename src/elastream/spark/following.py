@@ -11,7 +11,6 @@ from typing import Any
 from elastream.core.observation import (
     FinishedBatch,
     KeyedState,
-    OperatorWork,
     Phase,
     Query,
     Reading,
@@ -19,40 +18,13 @@ from elastream.core.observation import (
     Slo,
     Trigger,
 )
-from elastream.core.topology import Edge, Operator, Topology
 from elastream.estimators.delay import DelayWindow
 from elastream.spark.inputs import Input
 from elastream.spark.look import Event, Json, Node, QuerySeen, StageSeen
-from elastream.spark.operators import Operators, Part
-from elastream.spark.pooling import POOL
+from elastream.spark.works import Works, known_sum
 
-WHOLE = "query"
-"""The one operator that a query is shown as when its time cannot be told apart."""
-MOST_UNMATCHED = 0.2
 DELAY_WINDOW_S = 60.0
-# Less than this is the noise of a first batch.
-_LEAST_JUDGED_S = 1.0
 _MAX_BATCHES = 64
-# What could not be matched in a strange first batch is forgotten after some ten more.
-_KEPT_PER_BATCH = 0.8
-
-
-@dataclass(slots=True)
-class Work:
-    """Totals of one operator's stages."""
-
-    tasks: int | None = None
-    records_in: float = 0.0
-    records_out: float = 0.0
-    useful_s: float = 0.0
-
-    def add(self, stage: StageSeen, *, counts: bool) -> None:
-        self.useful_s += stage.useful_s
-        if not counts:
-            return
-        self.records_in += stage.records_in
-        self.records_out += stage.records_out
-        self.tasks = stage.tasks or self.tasks
 
 
 @dataclass(slots=True)
@@ -97,13 +69,8 @@ class Following:
         self._error: str | None = None
         self._restarted = False
         self._has_waited = False
-        self._operators = Operators()
+        self._works = Works()
         self._inputs: list[Input] = []
-        self._work: dict[str, Work] = {}
-        self._unmatched_s = 0.0
-        self._lately_matched_s = 0.0
-        self._lately_unmatched_s = 0.0
-        self._rows_read = 0.0
         self._driver_s = 0.0
         self._batches: dict[int, BatchWork] = {}
         self._progress: Json | None = None
@@ -113,6 +80,7 @@ class Following:
         self._delays = DelayWindow(DELAY_WINDOW_S)
         self._state: Json | None = None
         self._trigger = Trigger()
+        self._is_foreach = False
 
     def started(self, run: str, name: str | None) -> None:
         """A run has begun, the first or another one."""
@@ -123,7 +91,7 @@ class Following:
         self.ended_s = self._error = self._progress = None
         self._has_waited = False
         self._batches.clear()
-        self._operators.restart()
+        self._works.operators.restart()
 
     def terminated(self, event: Event, at_s: float) -> None:
         """A run has ended."""
@@ -131,17 +99,8 @@ class Following:
             self.ended_s, self._error = at_s, event.error
 
     def take_stage(self, stage: StageSeen, shapes: Mapping[int, Sequence[Node]]) -> None:
-        """A stage has ended: give it to an operator, or for good to none."""
-        place = self._operators.of(stage, shapes)
-        if place is None:
-            self._unmatched_s += stage.useful_s
-            self._lately_unmatched_s += stage.useful_s
-        else:
-            self._work.setdefault(place.operator, Work()).add(stage, counts=place.counts)
-            self._lately_matched_s += stage.useful_s
-        # What is lost held slots for no operator. Many tasks are lost when a query is stopped: no doubt about the rest.
-        self._unmatched_s += stage.lost_s
-        self._rows_read += stage.read
+        """A stage has ended."""
+        self._works.take(stage, shapes)
         if stage.batch is not None:
             self._batches.setdefault(stage.batch, BatchWork()).add(stage)
             while len(self._batches) > _MAX_BATCHES:
@@ -156,12 +115,11 @@ class Following:
         ended_s = moment.monotonic(began_utc_s + duration_s)
         work = self._batches.pop(number, BatchWork())
         self._batches = {batch: kept for batch, kept in self._batches.items() if batch > number}
-        is_foreach = str((progress.get("sink") or {}).get("description", "")).startswith("ForeachBatchSink")
-        rows, limited = self._take_sources(progress, began_utc_s, ended_s, moment, is_foreach)
+        self._is_foreach = str((progress.get("sink") or {}).get("description", "")).startswith("ForeachBatchSink")
+        rows, limited = self._take_sources(progress, began_utc_s, ended_s, moment)
         self._driver_s += max(0.0, duration_s - united_s(work.spans))
         self._take_sink(progress)
-        self._lately_matched_s *= _KEPT_PER_BATCH
-        self._lately_unmatched_s *= _KEPT_PER_BATCH
+        self._works.batch_ended()
         if progress.get("stateOperators"):
             self._state = progress
         self._progress = progress
@@ -177,7 +135,7 @@ class Following:
         )
 
     def _take_sources(
-        self, progress: Json, began_utc_s: float, ended_s: float, moment: Moment, is_foreach: bool
+        self, progress: Json, began_utc_s: float, ended_s: float, moment: Moment
     ) -> tuple[float | None, bool | None]:
         """Rows of a batch, and whether a read limit kept some out of it."""
         read = []
@@ -187,7 +145,7 @@ class Following:
                 return None, None
             given = self._inputs[place]
             given.report(moment.monotonic(began_utc_s), source.get("latestOffset"))
-            read.append(given.take(source, ended_s, is_foreach=is_foreach))
+            read.append(given.take(source, ended_s, is_foreach=self._is_foreach))
             if read[-1].stretches is not None and all(one.curve.last for one in self._inputs):
                 self._delays.add(read[-1].stretches)
         verdicts = [one.limited for one in read]
@@ -210,29 +168,26 @@ class Following:
         """The query now; `seen` is None if it is not active, `live` are its stages that have not ended."""
         running = None if seen is None else self._running(seen, live, moment)
         phase = self._phase(seen, running)
-        totals = {name: Work(work.tasks, work.records_in, work.records_out, work.useful_s)
-                  for name, work in self._work.items()}  # fmt: skip
-        for stage in live:
-            # Its ended tasks count already if it is known whose they are; what is not known may still become so.
-            if (place := self._operators.of(stage, shapes)) is not None:
-                totals.setdefault(place.operator, Work()).add(stage, counts=place.counts)
+        totals = self._works.with_live(live, shapes)
         at_s = moment.at_s
-        is_whole = self._is_whole
         return Query(
             id=self.id,
             name=self.name,
             phase=phase,
-            topology=self._whole_topology() if is_whole else self._topology(totals),
+            topology=self._works.topology(totals, self._inputs, self._state_partitions),
             trigger=self._trigger,
             sources=tuple(
-                one.source(place, moment.at_s, self._reads(place, totals)) for place, one in self._each_input()
+                one.source(
+                    place, at_s, None if one.is_files or (work := totals.get(f"read-{place}")) is None else work.tasks
+                )
+                for place, one in enumerate(self._inputs)
             ),
-            operators=self._whole(totals, at_s) if is_whole else self._works(totals, at_s),
+            operators=self._works.work(totals, self._inputs, self._sunk, at_s, is_foreach=self._is_foreach),
             running=running,
             finished=self._finished,
             batches=Reading(self._batches_before(seen), at_s),
             driver_s=Reading(self._driver_s, at_s),
-            other_s=Reading(self._unmatched_s, at_s),
+            other_s=Reading(self._works.unmatched_s, at_s),
             state=self._keyed_state(at_s),
             delay=self._delays.at(at_s) if self._inputs and all(one.curve.last for one in self._inputs) else None,
             slo=slo,
@@ -240,15 +195,12 @@ class Following:
             error=self._error or (seen.error if seen else None),
         )
 
-    def _each_input(self) -> list[tuple[int, Input]]:
-        return list(enumerate(self._inputs))
-
     def see(self, seen: QuerySeen, moment: Moment) -> None:
         """Take in what the query is doing, before what has ended: that refers to its sources."""
         self.name = seen.name or self.id
         self._trigger = trigger(seen.trigger)
         if seen.sources is not None:
-            self._operators.describe(seen.leaves)
+            self._works.operators.describe(seen.leaves)
             if [one.seen for one in self._inputs] != list(seen.sources):
                 known = self._inputs
                 # After a restart the same source is described anew, with the same place and the same count.
@@ -301,7 +253,7 @@ class Following:
             started_s=moment.monotonic(seen.triggered_s),
             rows=known_sum([
                 one.between(at(seen.committed, place), at(seen.available, place))
-                for place, one in self._each_input()
+                for place, one in enumerate(self._inputs)
             ]) if self._inputs else None,
             tasks=tasks if known else None,
             tasks_done=done if known else None,
@@ -313,82 +265,11 @@ class Following:
         return float(max(self._finished_before, before))
 
     @property
-    def _is_whole(self) -> bool:
-        total_s = self._lately_matched_s + self._lately_unmatched_s
-        return total_s >= _LEAST_JUDGED_S and self._lately_unmatched_s > MOST_UNMATCHED * total_s
-
-    def _all_parts(self) -> list[Part]:
-        return [*self._operators.parts, *self._operators.sinks.values()]
-
-    def _topology(self, totals: Mapping[str, Work]) -> Topology:
-        """Empty until the first batch has run."""
-        parts = self._all_parts()
-        names = {part.name for part in parts}
-        edges = [Edge(part.name, part.feeds.name) for part in parts if part.feeds and part.feeds.name in names]
-        # What an action in foreachBatch begins with, it has from the query's own last operator.
-        if self._operators.parts:
-            fed = {edge.downstream for edge in edges}
-            last = self._operators.parts[0].name
-            edges += [Edge(last, name) for name in self._operators.sinks if name not in fed]
-        return Topology(
-            operators=tuple(
-                Operator(name=part.name, pool=POOL, partitions=self._partitions(part, totals), stateful=part.stateful)
-                for part in parts
-            ),
-            edges=tuple(dict.fromkeys(edge for edge in edges if edge.upstream != edge.downstream)),
-        )
-
-    def _whole_topology(self) -> Topology:
-        stateful = any(part.stateful for part in self._all_parts())
-        return Topology(operators=(Operator(name=WHOLE, pool=POOL, stateful=stateful),))
-
-    def _partitions(self, part: Part, totals: Mapping[str, Work]) -> int | None:
-        if part.stateful and self._state is not None:
-            numbers = [store.get("numShufflePartitions") for store in self._state["stateOperators"]]
-            known = [number for number in numbers if isinstance(number, int) and number > 0]
-            return max(known, default=None)
-        # How files are cut follows the files at hand, and is no ceiling.
-        if any(one.is_files for place, one in self._each_input() if part.name.split("-")[1:] == [str(place)]):
-            return None
-        work = totals.get(part.name)
-        return None if work is None else work.tasks
-
-    def _reads(self, place: int, totals: Mapping[str, Work]) -> int | None:
-        work = totals.get(f"read-{place}")
-        return None if work is None or self._inputs[place].is_files else work.tasks
-
-    def _works(self, totals: Mapping[str, Work], at_s: float) -> tuple[OperatorWork, ...]:
-        parts = self._all_parts()
-        last = self._operators.parts[0].name if self._operators.parts else None
-        found = []
-        for part in parts:
-            work = totals.get(part.name, Work())
-            out: float | None = work.records_out
-            if part.name == last and not self._operators.sinks and not work.records_out:
-                out = self._sunk
-            found.append(
-                OperatorWork(
-                    name=part.name,
-                    tasks=work.tasks,
-                    records_in=Reading(work.records_in, at_s),
-                    records_out=None if out is None else Reading(out, at_s),
-                    busy_s=Reading(work.useful_s, at_s),
-                )
-            )
-        return tuple(found)
-
-    def _whole(self, totals: Mapping[str, Work], at_s: float) -> tuple[OperatorWork, ...]:
-        """More than a fifth of the query's time belongs to no operator: all of it as one, from its sources on."""
-        rows = known_sum([one.rows for one in self._inputs]) if self._inputs else None
-        useful_s = self._unmatched_s + sum(work.useful_s for work in totals.values())
-        return (
-            OperatorWork(
-                name=WHOLE,
-                records_in=Reading(self._rows_read if rows is None else rows, at_s),
-                records_out=None if self._sunk is None else Reading(self._sunk, at_s),
-                busy_s=Reading(useful_s, at_s),
-            ),
-        )
+    def _state_partitions(self) -> int | None:
+        """Fixed in the checkpoint: the ceiling of slots that state can use."""
+        stores = self._state["stateOperators"] if self._state is not None else ()
+        numbers = (store.get("numShufflePartitions") for store in stores)
+        return max((number for number in numbers if isinstance(number, int) and number > 0), default=None)
 
     def _keyed_state(self, at_s: float) -> KeyedState | None:
         if self._state is None:
@@ -427,12 +308,6 @@ def passed_over(stage: StageSeen, others: Sequence[StageSeen]) -> bool:
 def at(offsets: Sequence[Any], place: int) -> Any:
     """The offset of a source, or None before there is one."""
     return offsets[place] if place < len(offsets) else None
-
-
-def known_sum(numbers: Sequence[float | None]) -> float | None:
-    """All of them, or None if one is unknown."""
-    known = [number for number in numbers if number is not None]
-    return sum(known) if len(known) == len(numbers) else None
 
 
 def united_s(spans: Sequence[tuple[float, float]]) -> float:

@@ -13,10 +13,10 @@ from typing import Protocol
 
 from elastream.core.observation import Observation, Query, Reading, Slo
 from elastream.core.signals import Signal
-from elastream.spark.roster import Registered
 from elastream.spark.following import Following, Moment
 from elastream.spark.look import Look, StageSeen
 from elastream.spark.pooling import POOL, Pooling, PoolSeen
+from elastream.spark.roster import Registered
 from elastream.spark.usage import HostUsage, Usage
 
 __all__ = ["POOL", "PROVIDES", "Observing", "Sizes"]
@@ -125,7 +125,6 @@ class Observing:
         return Moment(at_s=at_s, utc_s=look.utc_s, ahead_s=self._ahead_s)
 
     def _take_events(self, look: Look, moment: Moment) -> None:
-        active = {seen.id: seen for seen in look.queries}
         ended: dict[str, list[StageSeen]] = {}
         for stage in look.stages:
             if stage.query is not None and stage.ended_s is not None:
@@ -149,7 +148,7 @@ class Observing:
                     following.take_progress(event.progress, moment)
                 except (KeyError, TypeError, ValueError, AttributeError):
                     self.malformed += 1
-            elif event.kind == "terminated" and event.query not in active:
+            elif event.kind == "terminated":
                 following.terminated(event, moment.at_s)
 
     def _following(self, query: str) -> Following:

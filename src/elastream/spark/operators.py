@@ -97,6 +97,10 @@ def parts_of(nodes: Sequence[Node]) -> list[Part]:
     return [part for part in parts if not part.reused]
 
 
+def _fullness(parts: Sequence[Part]) -> tuple[int, int]:
+    return len(parts), sum(len(part.leaves) for part in parts)
+
+
 def _columns(nodes: Sequence[Node]) -> Iterator[frozenset[int]]:
     """Numbers of the columns that each leaf gives."""
     for place, node in enumerate(nodes):
@@ -114,6 +118,7 @@ class Operators:
         """Parts of plans inside foreachBatch that have run, by name."""
         self._named: dict[tuple[int, bool], list[Part]] = {}
         self._work: list[tuple[str, list[str], frozenset[int]]] = []
+        self._reads: set[frozenset[int]] = set()
         self._leaf_columns: dict[int, set[int]] = {}
         self._sources: tuple[int, ...] = ()
 
@@ -178,7 +183,7 @@ class Operators:
                 name += "'"
             part.name = name
             taken.add(name)
-        if len(parts) >= len(self.parts):
+        if _fullness(parts) >= _fullness(self.parts):
             self.parts = tuple(parts)
         return parts
 
@@ -187,13 +192,22 @@ class Operators:
             kinds = (kind for mark, kind in _STATEFUL.items() if any(mark in node for node in part.nodes))
             return f"{next(kinds, 'state')}-{part.state}"
         if part.leaves:
-            return "-".join(["read", *(str(self._source(leaf)) for leaf in sorted(part.leaves))])
+            return self._name_of_read(frozenset(part.leaves), taken)
         below = frozenset(part.below)
         for name, nodes, leaves in self._work:
             if name not in taken and nodes == part.nodes and below <= leaves:
                 return name
         name = f"work-{len(self._work)}"
         self._work.append((name, part.nodes, below))
+        return name
+
+    def _name_of_read(self, leaves: frozenset[int], taken: set[str]) -> str:
+        # In a union that is read by one stage, the sources that have something to read are still that operator.
+        whole = max((known for known in self._reads if leaves <= known), key=len, default=leaves)
+        name = "-".join(["read", *(self._source(leaf) for leaf in sorted(whole))])
+        if name in taken:
+            return "-".join(["read", *(self._source(leaf) for leaf in sorted(leaves))])
+        self._reads.add(whole)
         return name
 
     def _source(self, leaf: int) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from elastream.spark.janino import compiled
+from elastream.core.errors import ObservationFailed
 from elastream.spark.look import Look, parse
 
 if TYPE_CHECKING:
@@ -37,8 +38,15 @@ class JvmWatch:
         self._read = note
 
     def look(self) -> Look:
-        """Everything new since the last look, and everything that is going on."""
-        seen = parse(self.raw())
+        """Everything new since the last look, and everything that is going on; or ObservationFailed."""
+        # With pyspark, and not with us.
+        from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+
+        try:
+            seen = parse(self.raw())
+        except (Py4JError, OSError, ValueError) as error:
+            said = (str(error).strip().splitlines() or [type(error).__name__])[0]
+            raise ObservationFailed(f"the driver's JVM gave no look: {said}; tried again at the next tick") from error
         self.have_read(seen.note)
         return seen
 
@@ -47,6 +55,8 @@ class JvmWatch:
         self._java.remove()
 
 
+# Each may use those before it.
+_SOURCES = ("Queries", "Plans", "Tally", "Watch")
 # By gateway, so by JVM. py4j remembers methods by the name of their class: compiled a second time in the same JVM, for
 # the next application or after a detach, the new class would be called with the methods of the old one.
 _CLASSES: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
@@ -54,10 +64,21 @@ _CLASSES: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
 
 def _made(spark: SparkSession, name: str, *arguments: Any) -> Any:
     gateway: Any = spark.sparkContext._gateway
-    known = _CLASSES.setdefault(gateway, {})
-    if name not in known:
-        known[name] = compiled(spark, name)
+    if gateway not in _CLASSES:
+        _CLASSES[gateway] = _compiled(gateway.jvm)
     array = gateway.new_array(gateway.jvm.Object, len(arguments))
     for place, argument in enumerate(arguments):
         array[place] = argument
-    return known[name].getConstructors()[0].newInstance(array)
+    return _CLASSES[gateway][name].getConstructors()[0].newInstance(array)
+
+
+def _compiled(jvm: Any) -> dict[str, Any]:
+    """Classes of one program. Janino compiles a file at a time, so each is compiled in sight of the ones before."""
+    loader, found = jvm.Thread.currentThread().getContextClassLoader(), {}
+    for name in _SOURCES:
+        compiler = jvm.org.codehaus.janino.SimpleCompiler()
+        compiler.setParentClassLoader(loader)
+        compiler.cook(files("elastream.spark").joinpath(f"{name}.java").read_text(encoding="utf-8"))
+        loader = compiler.getClassLoader()
+        found[name] = loader.loadClass(f"elastream.{name}")
+    return found

@@ -65,15 +65,15 @@ def replace_controller(scene: Scene) -> None:
 
 
 def attach_again(scene: Scene) -> None:
-    """Elastream's whole loop, which ends while an executor leaves at its word and goes on from its journal."""
-    application = scene.application
+    """Elastream's whole loop, which ends twice while executors come or go at its word, and goes on from its journal."""
+    application, size = scene.application, scene.most - 1
     journal = str(application.folder / "journal")
     for _ in range(2):
-        application.ask("attach", least=1, most=scene.most - 1, journal=journal)
-        application.until(lambda _: application.ask("status")["wanted"] == scene.most - 1, "the loop wants fewer")
+        application.ask("attach", size=size, journal=journal)
+        application.until(lambda _: application.ask("status")["wanted"] == size, f"the loop wants {size} executors")
         application.ask("detach")
-    application.ask("attach", least=1, most=scene.most - 1, journal=journal)
-    scene.has(scene.most - 1)
+    application.ask("attach", size=size, journal=journal)
+    scene.has(size)
     application.ask("detach")
 
 

@@ -42,7 +42,7 @@ def session(cluster: Path, work: Path, store: str, executors: int) -> SparkSessi
         "spark.executor.memory": "512m",
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",
         "spark.scheduler.maxRegisteredResourcesWaitingTime": "60s",
-        "spark.sql.shuffle.partitions": "3",
+        "spark.sql.shuffle.partitions": "2",
         "spark.sql.streaming.stateStore.providerClass": PROVIDERS[store],
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.warehouse.dir": str(work / "warehouse"),
@@ -86,12 +86,12 @@ class Driver:
         self.executors.stop()
         self.executors = Executors(SparkBackend(self.spark), SystemClock(), limits=LIMITS)
 
-    def attach(self, least: int, most: int, journal: str) -> None:
+    def attach(self, size: int, journal: str) -> None:
         """Executors are the attachment's from now on."""
         self.wanted = None
         self.replace_controller()
         self.handle = elastream.attach(
-            self.spark, policy="fixed", executors=(least, most), tick_s=1.0, journal__folder=journal
+            self.spark, policy="fixed", executors=(size, size), tick_s=1.0, journal__folder=journal
         )
 
     def status(self) -> dict[str, Any]:
@@ -111,7 +111,7 @@ class Driver:
 
 def _wait_for_first_batch(query: StreamingQuery) -> None:
     """One after the other: Spark gives the Python process beside the driver ten seconds to start, on any machine."""
-    while query.isActive and not query.status["isDataAvailable"]:
+    while query.isActive and query.lastProgress is None:
         time.sleep(0.1)
 
 

@@ -51,6 +51,4 @@ INPUTS = {
     "long": Input(rows_per_batch=24_000, keys=1_000, seeds=(9,), partitions=6),
 }
 
-STORES = ("rocksdb", "hdfs")
-STATELESS = ("stateless", "each_batch")
 ROCKSDB_ONLY = ("processor",)

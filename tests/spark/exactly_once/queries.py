@@ -107,7 +107,7 @@ BATCHES = {"windowed": windowed, "processor": processor, "each_batch": each_batc
 def start(spark: SparkSession, name: str, folder: Path, rows: int | None) -> StreamingQuery:
     """Start or resume a query under its folder."""
     made = (FILES.get(name) or BATCHES[name])(spark, rows)
-    writer = made.writeStream.queryName(name).trigger(processingTime="1 second")
+    writer = made.writeStream.queryName(name).trigger(processingTime="2 seconds")
     writer = writer.option("checkpointLocation", (folder / name / "checkpoint").as_uri())
     output = (folder / name / "output").as_uri()
     if name in FILES:

@@ -69,6 +69,19 @@ def test_names_stay_when_a_source_dries_up_and_vanishes_from_the_plan() -> None:
     assert len(operators.parts) == 4
 
 
+def test_a_union_read_by_one_stage_keeps_its_name_when_one_of_its_sources_has_nothing() -> None:
+    both = (
+        Node(0, "Exchange", ""),
+        Node(1, "Union", ""),
+        Node(2, "MicroBatchScan", "columns [1]"),
+        Node(2, "MicroBatchScan", "columns [7]"),
+    )
+    operators = Operators()
+    assert name(operators, 1, both, {2, 3}) == "read-0-1"
+    assert name(operators, 2, (both[0], Node(1, "MicroBatchScan", "columns [7]")), {1}) == "read-0-1"
+    assert [part.name for part in operators.parts] == ["work-0", "read-0-1"]
+
+
 def test_adaptive_execution_changes_no_name() -> None:
     operators = Operators()
     before = name(operators, 1, UNION, {1})

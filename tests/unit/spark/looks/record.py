@@ -124,20 +124,19 @@ def long_batch(spark: SparkSession, folder: Path) -> Steps:
 
 
 def joined(spark: SparkSession, folder: Path) -> Steps:
-    """Two embedded sources joined, one of which runs dry, and a union that loses it; adaptive execution is left on."""
-    left = stream(spark, workload="constant(100)", partitions=2).selectExpr("offset as a", "event_time as at")
-    right = stream(spark, workload="constant(100)", rows=300, partitions=2).selectExpr(
-        "offset as b", "event_time as bt"
-    )
-    left, right = left.withWatermark("at", "5 seconds"), right.withWatermark("bt", "5 seconds")
-    pairs = left.join(right, expr("a = b and at between bt - interval 5 second and bt + interval 5 second"))
-    join = start(pairs, folder, "join", "2 seconds")
-    union = left.selectExpr("a as n").union(right.selectExpr("b as n")).repartition(2, "n").selectExpr("n + 1 as m")
-    other = start(union, folder, "union", "2 seconds")
+    """A join and then a union of two sources, one of which runs dry; adaptive execution is left on."""
+
+    def right() -> DataFrame:
+        return stream(spark, workload="constant(100)", rows=300, partitions=2).selectExpr("offset as b")
+
+    left = rate(spark, 100).selectExpr("value as a")
+    join = start(left.join(right(), expr("a = b")), folder, "join", "2 seconds")
     yield from until(join, 4)
-    yield from until(other, 4)
     join.stop()
-    other.stop()
+    together = left.union(right()).repartition(2, "a").selectExpr("a + 1 as n")
+    union = start(together, folder, "union", "2 seconds")
+    yield from until(union, 5)
+    union.stop()
     yield from looks(1)
 
 

@@ -1,0 +1,177 @@
+"""What the operators of one query have done, from the stages that belong to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from elastream.core.observation import OperatorWork, Reading
+from elastream.core.topology import Edge, Operator, Topology
+from elastream.spark.inputs import Input
+from elastream.spark.look import Node, StageSeen
+from elastream.spark.operators import Operators, Part
+from elastream.spark.pooling import POOL
+
+WHOLE = "query"
+"""The one operator that a query is shown as when its time cannot be told apart."""
+MOST_UNMATCHED = 0.2
+# Less than this is the noise of a first batch.
+_LEAST_JUDGED_S = 1.0
+# What could not be matched in a strange first batch is forgotten after some ten more.
+_KEPT_PER_BATCH = 0.8
+
+Shapes = Mapping[int, Sequence[Node]]
+
+
+@dataclass(slots=True)
+class Work:
+    """Totals of one operator's stages."""
+
+    tasks: int | None = None
+    records_in: float = 0.0
+    records_out: float = 0.0
+    useful_s: float = 0.0
+
+    def add(self, stage: StageSeen, *, counts: bool) -> None:
+        self.useful_s += stage.useful_s
+        if not counts:
+            return
+        self.records_in += stage.records_in
+        self.records_out += stage.records_out
+        self.tasks = stage.tasks or self.tasks
+
+
+class Works:
+    """Totals per operator, and of what belongs to none. They go on when the query is restarted."""
+
+    def __init__(self) -> None:
+        self.operators = Operators()
+        self.unmatched_s = 0.0
+        """Slot-seconds that could be matched with no operator, or whose work was lost."""
+        self._ended: dict[str, Work] = {}
+        self._lately_matched_s = 0.0
+        self._lately_unmatched_s = 0.0
+        self._read = 0.0
+        self._shown_in: dict[str, float] = {}
+
+    def take(self, stage: StageSeen, shapes: Shapes) -> None:
+        """A stage has ended: give it to an operator, or for good to none."""
+        place = self.operators.of(stage, shapes)
+        if place is None:
+            self.unmatched_s += stage.useful_s
+            self._lately_unmatched_s += stage.useful_s
+        else:
+            self._ended.setdefault(place.operator, Work()).add(stage, counts=place.counts)
+            self._lately_matched_s += stage.useful_s
+        # What is lost held slots for no operator. Many tasks are lost when a query is stopped: no doubt about the rest.
+        self.unmatched_s += stage.lost_s
+        self._read += stage.read
+
+    def batch_ended(self) -> None:
+        """What lies further back says less about how well stages are matched."""
+        self._lately_matched_s *= _KEPT_PER_BATCH
+        self._lately_unmatched_s *= _KEPT_PER_BATCH
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether too much of the time belongs to no operator for figures per operator to mean anything."""
+        total_s = self._lately_matched_s + self._lately_unmatched_s
+        return total_s >= _LEAST_JUDGED_S and self._lately_unmatched_s > MOST_UNMATCHED * total_s
+
+    def with_live(self, stages: Sequence[StageSeen], shapes: Shapes) -> dict[str, Work]:
+        """Totals by operator, with the ended tasks of stages that run."""
+        totals = {name: replace(work) for name, work in self._ended.items()}
+        for stage in stages:
+            # What is not matched yet may still become so.
+            if (place := self.operators.of(stage, shapes)) is not None:
+                totals.setdefault(place.operator, Work()).add(stage, counts=place.counts)
+        return totals
+
+    def _parts(self) -> list[Part]:
+        return [*self.operators.parts, *self.operators.sinks.values()]
+
+    def topology(self, totals: Mapping[str, Work], inputs: Sequence[Input], state_partitions: int | None) -> Topology:
+        """Empty until the first batch has run."""
+        if self.is_whole:
+            stateful = any(part.stateful for part in self._parts())
+            return Topology(operators=(Operator(name=WHOLE, pool=POOL, stateful=stateful),))
+        parts = self._parts()
+        names = {part.name for part in parts}
+        edges = [Edge(part.name, part.feeds.name) for part in parts if part.feeds and part.feeds.name in names]
+        # What an action in foreachBatch begins with, it has from the query's own last operator.
+        if self.operators.parts:
+            fed = {edge.downstream for edge in edges}
+            last = self.operators.parts[0].name
+            edges += [Edge(last, name) for name in self.operators.sinks if name not in fed]
+
+        def partitions(part: Part) -> int | None:
+            if part.stateful and state_partitions is not None:
+                return state_partitions
+            # How files are cut follows the files at hand, and is no ceiling.
+            if any(one.is_files for place, one in enumerate(inputs) if part.name == f"read-{place}"):
+                return None
+            return totals[part.name].tasks if part.name in totals else None
+
+        return Topology(
+            operators=tuple(
+                Operator(name=part.name, pool=POOL, partitions=partitions(part), stateful=part.stateful)
+                for part in parts
+            ),
+            edges=tuple(dict.fromkeys(edge for edge in edges if edge.upstream != edge.downstream)),
+        )
+
+    def work(
+        self, totals: Mapping[str, Work], inputs: Sequence[Input], sunk: float | None, at_s: float, *, is_foreach: bool
+    ) -> tuple[OperatorWork, ...]:
+        """What every operator has done by now; `sunk` is what the sink was given, if it says."""
+        if self.is_whole:
+            return (self._whole(totals, inputs, sunk, at_s),)
+        parts = self._parts()
+        last = self.operators.parts[0].name if self.operators.parts else None
+        found = []
+        for part in parts:
+            work = totals.get(part.name, Work())
+            out: float | None = work.records_out
+            if part.name == last and not self.operators.sinks and not work.records_out:
+                out = sunk
+            found.append(
+                OperatorWork(
+                    name=part.name,
+                    tasks=work.tasks,
+                    records_in=Reading(self._records_in(part.name, work, inputs, is_foreach), at_s),
+                    records_out=None if out is None else Reading(out, at_s),
+                    busy_s=Reading(work.useful_s, at_s),
+                )
+            )
+        return tuple(found)
+
+    def _records_in(self, name: str, work: Work, inputs: Sequence[Input], is_foreach: bool) -> float:
+        """What an operator took in. Every action of a foreachBatch reads its rows again, and each row counts once.
+
+        Else a slot would seem to do twice the work that it does, and half of the slots needed would seem enough.
+        """
+        records = work.records_in
+        kind, *places = name.split("-")
+        if is_foreach and kind == "read" and all(place.isdecimal() and int(place) < len(inputs) for place in places):
+            rows = known_sum([inputs[int(place)].rows for place in places])
+            records = records if rows is None else min(records, rows)
+        self._shown_in[name] = max(records, self._shown_in.get(name, 0.0))
+        return self._shown_in[name]
+
+    def _whole(
+        self, totals: Mapping[str, Work], inputs: Sequence[Input], sunk: float | None, at_s: float
+    ) -> OperatorWork:
+        """All of the query as one operator, from its sources on."""
+        rows = known_sum([one.rows for one in inputs]) if inputs else None
+        return OperatorWork(
+            name=WHOLE,
+            records_in=Reading(self._read if rows is None else rows, at_s),
+            records_out=None if sunk is None else Reading(sunk, at_s),
+            busy_s=Reading(self.unmatched_s + sum(work.useful_s for work in totals.values()), at_s),
+        )
+
+
+def known_sum(numbers: Sequence[float | None]) -> float | None:
+    """All of them, or None if one is unknown."""
+    known = [number for number in numbers if number is not None]
+    return sum(known) if len(known) == len(numbers) else None

@@ -1,0 +1,167 @@
+"""An application that knows nothing of Elastream but one line: executors come and go, and its output is right."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from elastream.attachment import Attachment, attach
+from elastream.core.errors import CannotRun
+from elastream.core.tick import Tick
+from tests.spark.driving import SparkOn
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.needs("spark")
+
+ELASTIC = {
+    "spark.decommission.enabled": "true",
+    "spark.storage.decommission.enabled": "true",
+    "spark.storage.decommission.replicationReattemptInterval": "5s",
+    "spark.scheduler.maxRetainedRemovedDecommissionExecutors": "100",
+    "spark.locality.wait": "100ms",
+    "spark.sql.shuffle.partitions": "4",
+}
+QUICK = {"tick_s": 1.0, "policy": "lag-proportional", "executors": (1, 4)}
+SETTINGS = {"interval_s": 2.0, "window_s": 6.0, "drain_s": 10.0}
+
+
+class Ticks:
+    """Keeps every tick. Implements Journal."""
+
+    def __init__(self) -> None:
+        self.all: list[Tick] = []
+
+    def write(self, tick: Tick) -> None:
+        self.all.append(tick)
+
+    def close(self) -> None:
+        pass
+
+    def wanted(self) -> list[int]:
+        return [sum(tick.decision.allocation.values()) for tick in self.all if tick.decision]
+
+
+@pytest.fixture
+def ticks() -> Ticks:
+    return Ticks()
+
+
+@pytest.fixture
+def detached() -> Iterator[list[Attachment]]:
+    handles: list[Attachment] = []
+    yield handles
+    for handle in handles:
+        handle.detach()
+
+
+def attached(spark: SparkSession, handles: list[Attachment], **how: Any) -> Attachment:
+    handle = attach(spark, **{**QUICK, "policy_settings": SETTINGS, **how})
+    assert isinstance(handle, Attachment)
+    handles.append(handle)
+    return handle
+
+
+def wait_for(holds: Callable[[], bool], *, seconds: float, what: str) -> None:
+    until_s = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < until_s, f"no {what} within {seconds:g} s"
+        time.sleep(0.2)
+
+
+def test_a_query_with_a_slow_function_gets_executors_and_gives_them_back_and_every_record_comes_out_once(
+    spark_on: SparkOn, tmp_path: Path, ticks: Ticks, detached: list[Attachment]
+) -> None:
+    from elastream.jobs.laboratory import Deduplicate
+    from elastream.spark.capacity import limited
+    from elastream.spark.source import stream
+
+    options = {"workload": "step(2k, 100, at=25s)", "duration": "60s", "partitions": "8"}
+    with spark_on(executors=4, settings=ELASTIC) as spark:
+        handle = attached(spark, detached, journals=[ticks])
+        # Without a query nothing is needed.
+        wait_for(lambda: handle.status().ready == 1, seconds=90, what="shrink to the minimum")
+        query = Deduplicate().start(limited(stream(spark, **options), rows_per_s=800), tmp_path, 1.0)
+        wait_for(lambda: (handle.status().ready or 0) >= 3, seconds=120, what="growth")
+        wait_for(lambda: ticks.wanted()[-1] == 1, seconds=180, what="shrink after the load has gone")
+        wait_for(lambda: not query.status["isDataAvailable"] and _committed(query) == 53_500, seconds=120, what="end")
+        query.stop()
+        assert query.exception() is None
+    right, sentence = Deduplicate().judge(options, 53_500, tmp_path)
+    assert right, sentence
+
+
+def _committed(query: Any) -> int:
+    import json
+
+    progress = query.lastProgress
+    end = progress["sources"][0]["endOffset"] if progress else None
+    offset = json.loads(end) if isinstance(end, str) else end
+    return int(offset["offset"]) if offset else 0
+
+
+def test_a_blocked_sink_without_a_read_limit_shows_as_backlog_within_two_ticks(
+    spark_on: SparkOn, tmp_path: Path, ticks: Ticks, detached: list[Attachment]
+) -> None:
+    from elastream.spark.source import stream
+
+    released = threading.Event()
+
+    def blocked(frame: Any, batch: int) -> None:
+        frame.write.format("noop").mode("overwrite").save()
+        if batch >= 2:
+            released.wait(60)
+
+    with spark_on(executors=1, settings=ELASTIC) as spark:
+        handle = attached(spark, detached, executors=(1, 1), journals=[ticks])
+        events = stream(spark, workload="constant(1000)", partitions=2)
+        writer = events.writeStream.foreachBatch(blocked).option("checkpointLocation", str(tmp_path))
+        query = writer.trigger(processingTime="1 second").start()
+        try:
+            wait_for(lambda: _batch(handle) == 2, seconds=90, what="batch that is held up")
+            first = len(ticks.all)
+            wait_for(lambda: len(ticks.all) >= first + 6, seconds=30, what="ticks")
+            backlogs = [_backlog(tick) for tick in ticks.all[first:]]
+            # A second of arrivals per tick, although the progress would say that nothing waits.
+            assert all(
+                b is not None and a is not None and b > a + 300 for a, b in zip(backlogs, backlogs[2:], strict=False)
+            )
+        finally:
+            released.set()
+            query.stop()
+
+
+def _batch(handle: Attachment) -> int | None:
+    last = handle._last
+    query = last.observation.queries[0] if last and last.observation and last.observation.queries else None
+    return query.running.id if query and query.running else None
+
+
+def _backlog(tick: Tick) -> float | None:
+    assert tick.observation is not None
+    return tick.observation.queries[0].backlog
+
+
+def test_executors_of_several_slots_are_counted_as_such_and_what_cannot_work_is_refused(
+    spark_on: SparkOn, ticks: Ticks, detached: list[Attachment]
+) -> None:
+    wide = {**ELASTIC, "spark.executor.cores": "4", "spark.cores.max": "8", "spark.executor.memory": "1g"}
+    with spark_on(executors=8, settings=wide) as spark:
+        handle = attached(spark, detached, executors=(1, 2), journals=[ticks])
+        assert attach(spark) is handle
+        wait_for(lambda: handle.status().ready == 1, seconds=90, what="shrink to the minimum")
+        seen = ticks.all[-1].observation
+        assert seen is not None
+        assert (seen.pools[0].slots_per_worker, seen.pools[0].ready) == (4, 1)
+        handle.detach()
+        # An application that ends takes a loop with it, whoever forgot to detach.
+        again = attached(spark, detached, executors=(1, 2))
+    wait_for(lambda: not again._thread.is_alive(), seconds=30, what="end of the loop with its application")
+    with spark_on(executors=1) as spark, pytest.raises(CannotRun, match=r"spark\.decommission\.enabled is false"):
+        attach(spark)
