@@ -129,9 +129,8 @@ def time_of_a_look(spark: SparkSession, query: Any) -> None:
     platform.close()
     low, middle, high = statistics.quantiles(times, n=4)
     verdict = "met" if high < 20 else "MISSED" if low > 20 else "inconclusive"
-    print(
-        f"observe, 12 executors, {TASKS} tasks a batch: {middle:.1f} ms (quartiles {low:.1f}..{high:.1f})   goal 20: {verdict}"
-    )
+    spread = f"quartiles {low:.1f}..{high:.1f}"
+    print(f"observe, 12 executors, {TASKS} tasks a batch: {middle:.1f} ms ({spread})   goal 20: {verdict}")
 
 
 def changes(spark: SparkSession, query: Any) -> None:
@@ -156,9 +155,9 @@ def changes(spark: SparkSession, query: Any) -> None:
     platform.observe()
     for coming in platform.executors.roster.comings[-3:]:
         first = None if coming.first_task_s is None else coming.first_task_s - coming.asked_s
+        registered, began = coming.registered_s - coming.asked_s, "?" if first is None else f"{first:.1f}"
         print(
-            f"grow 6 to 9: executor {coming.id} registered {coming.registered_s - coming.asked_s:.1f} s after the request, "
-            f"its first task began after {'?' if first is None else f'{first:.1f}'} s"
+            f"grow 6 to 9: executor {coming.id} registered after {registered:.1f} s, its first task began after {began} s"
         )
     platform.close()
 

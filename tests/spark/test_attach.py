@@ -163,5 +163,6 @@ def test_executors_of_several_slots_are_counted_as_such_and_what_cannot_work_is_
         # An application that ends takes a loop with it, whoever forgot to detach.
         again = attached(spark, detached, executors=(1, 2))
     wait_for(lambda: not again._thread.is_alive(), seconds=30, what="end of the loop with its application")
-    with spark_on(executors=1) as spark, pytest.raises(CannotRun, match=r"spark\.decommission\.enabled is false"):
+    killing = {"spark.decommission.enabled": "false"}
+    with spark_on(executors=1, settings=killing) as spark, pytest.raises(CannotRun, match="could only be killed"):
         attach(spark)

@@ -73,8 +73,8 @@ def test_growing_raises_the_total_once_and_says_how_long_it_took() -> None:
     for _ in range(3):
         run.tick(5, use=Use(first_task_s={"2": 108.0}))
     assert run.backend.requests == [5]
-    assert [(c.id, c.asked_s, c.registered_s) for c in run.executors.roster.comings][0] == ("2", 100.0, 105.0)
-    assert run.executors.roster.comings[0].first_task_s == 108.0
+    first = run.executors.roster.comings[0]
+    assert (first.id, first.asked_s, first.registered_s, first.first_task_s) == ("2", 100.0, 105.0, 108.0)
 
 
 def test_shrinking_lets_those_go_that_cost_least() -> None:

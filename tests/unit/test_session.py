@@ -24,7 +24,7 @@ class Context:
         self.master = master
         self._conf = {key.replace("_", "."): value for key, value in conf.items()}
 
-    def getConf(self) -> dict[str, str]:  # noqa: N802 - Spark's name
+    def getConf(self) -> dict[str, str]:
         return self._conf
 
 

@@ -90,7 +90,5 @@ def _each_event_once(options: Mapping[str, str], rows: int, folder: Path) -> Ver
     if found.cast(expected.schema).equals(expected):
         return Verdict(True, f"all {rows:,} events came out exactly once, compared record by record with the input")
     doubled = found.num_rows - pc.count_distinct(found["offset"]).as_py()
-    return Verdict(
-        False,
-        f"the output is wrong: {rows:,} events read, {found.num_rows:,} written, {missing:,} missing, {doubled:,} doubled",
-    )
+    wrong = f"{rows:,} events read, {found.num_rows:,} written, {missing:,} missing, {doubled:,} doubled"
+    return Verdict(False, f"the output is wrong: {wrong}")

@@ -92,7 +92,7 @@ def check(spark: SparkSession, *, shrink_by: str = "decommission") -> None:
     master = str(context.master)
     if master.startswith("local") and not master.startswith("local-cluster"):
         raise CannotRun(
-            f"master {master} has no executors that could come and go; use a cluster (`elastream cluster up` starts one)"
+            f"master {master} has no executors that could come and go; use a cluster: `elastream cluster up` starts one"
         )
     conf = context.getConf()
     if _is_on(conf.get("spark.dynamicAllocation.enabled", "false")):
