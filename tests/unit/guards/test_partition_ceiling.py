@@ -5,6 +5,7 @@ import pytest
 from elastream.core.decision import Decision
 from elastream.core.guards.partition_ceiling import PartitionCeiling, useful_slots
 from elastream.core.observation import Observation, Reading
+from elastream.core.topology import Topology
 from tests.making import asking, knowing, observation, pool, query, size
 
 
@@ -62,3 +63,9 @@ def test_a_hold_stays_and_a_keep_is_lowered() -> None:
     hold = Decision.hold(now, "unknown")
     assert PartitionCeiling().adjust(hold, now, knowing(), None) is hold
     assert size(PartitionCeiling().adjust(replace(hold, kind="keep"), now, knowing(), None)) == 12
+
+
+def test_a_query_whose_operators_are_not_known_yet_is_no_reason_to_shrink() -> None:
+    begun = replace(query(name="a"), topology=Topology(operators=()))
+    now = replace(observation(queries=(begun,)), other_busy_slots=Reading(1.0, 0.0))
+    assert size(ceiling(now, 4)) == 4

@@ -37,6 +37,9 @@ def useful_slots(pool: Pool, now: Observation) -> int | None:
     for query in now.queries:
         if query.phase == "terminated":
             continue
+        if not query.topology.operators:
+            # Of a query that has only just begun, nothing is known yet.
+            return None
         last_tasks = {work.name: work.tasks for work in query.operators}
         widths = [
             operator.partitions or last_tasks.get(operator.name)
