@@ -156,9 +156,8 @@ def changes(spark: SparkSession, query: Any) -> None:
     for coming in platform.executors.roster.comings[-3:]:
         first = None if coming.first_task_s is None else coming.first_task_s - coming.asked_s
         registered, began = coming.registered_s - coming.asked_s, "?" if first is None else f"{first:.1f}"
-        print(
-            f"grow 6 to 9: executor {coming.id} registered after {registered:.1f} s, its first task began after {began} s"
-        )
+        took = f"registered after {registered:.1f} s, first task after {began} s"
+        print(f"grow 6 to 9: executor {coming.id} {took}")
     platform.close()
 
 
