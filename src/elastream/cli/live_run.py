@@ -18,6 +18,8 @@ from elastream.spark.capacity import EmulatedCapacity
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from elastream.attachment import Attachment, SwitchedOff
+
 
 # A slot must hold a whole Python worker beside its JVM; with less, executors die of their own start.
 EXECUTOR_MEMORY = "512m"
@@ -83,11 +85,22 @@ def run_live(plan: LivePlan, folder: Path, view: LiveView, say: Callable[[str], 
             emulated=True,
         )
         try:
+            _await_least(plan, handle)
             rows = _run_query(plan, spark, folder, say)
         finally:
             handle.detach()
     say("comparing the output with the input, record by record ...")
     return LiveResult(verdict=plan.query.judge(plan.options, rows, folder), rows=rows, journal=journal)
+
+
+def _await_least(plan: LivePlan, handle: Attachment | SwitchedOff) -> None:
+    """A standalone cluster starts with all executors it may have; without a query, the policy lets them go."""
+    until_s = time.monotonic() + 60.0
+    while time.monotonic() < until_s:
+        status = handle.status()
+        if (status.ready, status.leaving) == (plan.executors[0], 0):
+            return
+        time.sleep(0.5)
 
 
 def _run_query(plan: LivePlan, spark: SparkSession, folder: Path, say: Callable[[str], None]) -> int:
