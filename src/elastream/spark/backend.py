@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from elastream.core.errors import ApplyFailed
-from elastream.spark.janino import compiled
+from elastream.spark.janino import made
 from elastream.spark.roster import Registered
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ class SparkBackend:
 
     def __init__(self, spark: SparkSession) -> None:
         context: Any = spark.sparkContext
-        self._java = compiled(spark, "Backend").getConstructors()[0].newInstance(_array(spark, context._jsc.sc()))
+        self._java = made(spark, "Backend", context._jsc.sc())
 
     def state(self) -> Registered:
         """Who is there."""
@@ -41,10 +41,3 @@ class SparkBackend:
 
 def _names(line: str) -> tuple[str, ...]:
     return tuple(name for name in line.split(",") if name)
-
-
-def _array(spark: SparkSession, item: Any) -> Any:
-    gateway: Any = spark.sparkContext._gateway
-    array = gateway.new_array(gateway.jvm.Object, 1)
-    array[0] = item
-    return array

@@ -12,23 +12,33 @@ from weakref import WeakKeyDictionary
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+# Janino compiles a file at a time: each is compiled in sight of those before it.
+_SOURCES = ("Backend", "Queries", "Plans", "Tally", "Watch")
 # By gateway, so by JVM. py4j remembers methods by the name of their class: compiled a second time in the same JVM, for
 # the next application or after a detach, the new class would be called with the methods of the old one.
 _CLASSES: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
 
 
-def compiled(spark: SparkSession, name: str) -> Any:
-    """The class `elastream.<name>` from the source file beside this module."""
+def made(spark: SparkSession, name: str, *arguments: Any) -> Any:
+    """A new object of the class `elastream.<name>`, from the source file beside this module."""
     gateway: Any = spark.sparkContext._gateway
+    array = gateway.new_array(gateway.jvm.Object, len(arguments))
+    for place, argument in enumerate(arguments):
+        array[place] = argument
+    return _class(gateway, name).getConstructors()[0].newInstance(array)
+
+
+def _class(gateway: Any, name: str) -> Any:
     known = _CLASSES.setdefault(gateway, {})
-    if name not in known:
-        known[name] = _compiled(gateway.jvm, name)
+    for source in _SOURCES[len(known) : _SOURCES.index(name) + 1]:
+        known[source] = _compiled(gateway.jvm, source, list(known.values())[-1:])
     return known[name]
 
 
-def _compiled(jvm: Any, name: str) -> Any:
+def _compiled(jvm: Any, name: str, before: list[Any]) -> Any:
     source = files("elastream.spark").joinpath(f"{name}.java").read_text(encoding="utf-8")
     compiler = jvm.org.codehaus.janino.SimpleCompiler()
-    compiler.setParentClassLoader(jvm.Thread.currentThread().getContextClassLoader())
+    seen_from = before[0].getClassLoader() if before else jvm.Thread.currentThread().getContextClassLoader()
+    compiler.setParentClassLoader(seen_from)
     compiler.cook(source)
     return compiler.getClassLoader().loadClass(f"elastream.{name}")
