@@ -10,8 +10,6 @@ from elastream.core.errors import CannotRun
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-TESTED = "4.2"
-
 
 @dataclass(frozen=True, slots=True)
 class SessionSetting:
