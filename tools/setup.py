@@ -151,7 +151,7 @@ def java_is_likely() -> bool:
 def has_java() -> bool:
     question = f"""
 import sys
-from elastream.spark.java import JavaNotFound, java_home
+from elastream.machine.java import JavaNotFound, java_home
 try:
     java_home()
 except JavaNotFound:
@@ -261,7 +261,7 @@ def pip_settings() -> dict[str, str]:
 def refresh_locks() -> None:
     LOG.write_text("")
     uv = find_uv()
-    compile_lock(uv, LOCK, "pyproject.toml", "--extra=lab", "--group=dev", f"--constraint={PINS}")
+    compile_lock(uv, LOCK, "pyproject.toml", "--extra=lab", "--extra=kafka", "--group=dev", f"--constraint={PINS}")
     for lock, needs in OWN_NEEDS.items():
         source = PRIVATE / lock.with_suffix(".in").name
         source.write_text(needs)

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from elastream.cli import main
+from elastream.machine.kept_folder import remove_if_left
+from elastream.machine.processes import Process, command_line, descendants, process
 from elastream.spark.cluster import ClusterSettings, LocalCluster
-from elastream.spark.cluster_folder import ClusterFolder, remove_if_left
-from elastream.spark.processes import Process, command_line, descendants, process
+from elastream.spark.cluster_folder import ClusterFolder
 from tests.spark.driving import driver
 from tests.spark.sockets import LOOPBACKS, listening
 

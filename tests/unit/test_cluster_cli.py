@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from elastream.cli import main
+from elastream.machine.processes import Process
 from elastream.spark.cluster_folder import ClusterFolder, ClusterState
-from elastream.spark.processes import Process
 
 GONE = Process(pid=1, started="before the flood")
 

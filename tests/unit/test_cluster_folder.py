@@ -8,16 +8,10 @@ from pathlib import Path
 import pytest
 
 from elastream.core.errors import BadInput
-from elastream.spark.cluster import down
-from elastream.spark.cluster_folder import (
-    ClusterError,
-    ClusterFolder,
-    ClusterState,
-    remove_if_left,
-    temporary_folder,
-    write_private,
-)
-from elastream.spark.processes import Process, process
+from elastream.machine.keeping import down
+from elastream.machine.kept_folder import remove_if_left, temporary, write_private
+from elastream.machine.processes import Process, process
+from elastream.spark.cluster_folder import ClusterError, ClusterFolder, ClusterState
 
 GONE = Process(pid=1, started="before the flood")
 
@@ -119,7 +113,7 @@ def test_a_folder_whose_keeper_was_killed_goes_when_the_next_cluster_starts(
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     left, in_use = made(tmp_path / "elastream-cluster-left"), made(tmp_path / "elastream-cluster-used")
     with in_use.locked():
-        new = temporary_folder()
+        new = temporary(ClusterFolder)
     assert not left.path.exists()
     assert in_use.path.exists()
     assert new.path.stat().st_mode & 0o777 == 0o700

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from elastream.spark.processes import Process, command_line, descendants, process
+from elastream.machine.processes import Process, command_line, descendants, process
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 

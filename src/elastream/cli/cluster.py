@@ -86,7 +86,7 @@ def down(folder: Folder = None, json: Json = False) -> None:
 
     elastream cluster down
     """
-    from elastream.spark.cluster import down as stop
+    from elastream.machine.keeping import down as stop
 
     where = _folder(folder)
     was_there = stop(where)

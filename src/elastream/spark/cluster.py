@@ -3,35 +3,30 @@
     with LocalCluster(ClusterSettings(workers=2, cores=4)) as cluster:
         spark = SparkSession.builder.config(map=cluster.settings_for_driver()).getOrCreate()
 
-`up` and `down` are the same for a cluster that stays after the process that started it.
+`up` is the same for a cluster that stays after the process that started it, until `machine.keeping.down`.
 """
 
-import contextlib
 import importlib.util
-import json
 import os
-import re
-import signal
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from elastream.core.errors import BadInput
+from elastream.machine import keeping
+from elastream.machine.java import java_home
+from elastream.machine.keeper import Orders
+from elastream.machine.keeping import Keeper
+from elastream.machine.memory import mebibytes
 from elastream.spark.cluster_folder import ClusterError, ClusterFolder, ClusterState, standing_folder
-from elastream.spark.daemons import GRACE_S
 from elastream.spark.driver import DriverEnvironment, settings_for_driver
-from elastream.spark.java import java_home
-from elastream.spark.keeper import STAY, Orders
 
 # More than anyone's machine holds; a slip of the keyboard should not start a thousand JVMs.
 MOST_WORKERS = 64
 # With less, master and workers spend their time collecting garbage or do not start.
 LEAST_DAEMON_MIB = 128
-# The keeper asks, waits, and then kills: it needs little more than its own patience.
-END_WITHIN_S = GRACE_S + 25.0
+KEEPER = "elastream.spark.keeper"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,21 +58,15 @@ def _require(holds: bool, name: str, found: str) -> None:
         raise BadInput(f"cluster: {name}: {found}")
 
 
-def mebibytes(size: str) -> int:
-    """The size in Spark's spelling, rounded down; 0 for what is none."""
-    found = re.fullmatch(r"(\d{1,6})([mg])b?", size.strip().lower())
-    return int(found[1]) * {"m": 1, "g": 1024}[found[2]] if found else 0
-
-
 class LocalCluster:
     """Starts on entering, with every worker registered, and is gone on leaving: processes and folder.
 
-    It goes too when this process ends without leaving, by kill -9 for instance; see `keeper`.
+    It goes too when this process ends without leaving, by kill -9 for instance; see `machine.keeper`.
     """
 
     def __init__(self, settings: ClusterSettings | None = None) -> None:
         self.settings = settings or ClusterSettings()
-        self._keeper: subprocess.Popen[bytes] | None = None
+        self._keeper: Keeper[ClusterFolder] | None = None
         self._state: ClusterState | None = None
         self._folder: ClusterFolder | None = None
         self._environment = DriverEnvironment()
@@ -87,8 +76,8 @@ class LocalCluster:
             raise ClusterError("cluster: is running already; make another LocalCluster for a second one")
         orders = _orders(self.settings, parent=os.getpid())
         try:
-            self._keeper = _start_keeper()
-            self._folder = _ready(self._keeper, orders)
+            self._keeper = Keeper(KEEPER, ClusterFolder)
+            self._folder = self._keeper.start(orders)
             self._state = self._folder.read()
         except BaseException:
             self._end()
@@ -133,66 +122,30 @@ class LocalCluster:
         keeper, self._keeper, self._folder, self._state = self._keeper, None, None, None
         self._environment.restore()
         if keeper is not None:
-            _let_go(keeper)
+            keeper.let_go()
 
 
 def up(settings: ClusterSettings) -> tuple[ClusterFolder, ClusterState, bool]:
     """Start a cluster that stays; the one that is there already, and False, if there is one in that folder."""
     folder = ClusterFolder(path=settings.folder.absolute()) if settings.folder else standing_folder()
-    there = folder.read()
-    if there is not None and there.is_up:
-        return folder, there, False
-    if there is not None and not there.keeper.is_running:
-        down(folder)
-    orders = _orders(settings, parent=None, folder=folder)
-    keeper = _start_keeper()
-    try:
-        _ready(keeper, orders)
-        state = folder.read()
-        if state is None or keeper.stdin is None:
-            raise ClusterError(f"{folder.path}: the cluster has gone again")
-        keeper.stdin.write(STAY)
-        keeper.stdin.flush()
-    finally:
-        _let_go(keeper)
-    return folder, state, True
-
-
-def down(folder: ClusterFolder) -> bool:
-    """Stop what runs there and remove the folder; False if there was nothing."""
-    state = folder.read()
-    if state is None:
-        return False
-    if state.keeper.send(signal.SIGTERM) and not state.keeper.wait(END_WITHIN_S):
-        state.keeper.send(signal.SIGKILL)
-        state.keeper.wait(END_WITHIN_S)
-    # Nothing is left to do here unless the keeper was killed.
-    for daemon in state.daemons.values():
-        daemon.send(signal.SIGKILL)
-    for name, daemon in state.daemons.items():
-        if not daemon.wait(END_WITHIN_S):
-            raise ClusterError(f"{folder.path}: {name} (process {daemon.pid}) does not end")
-    if folder.path.exists():
-        with folder.locked():
-            folder.remove()
-    return True
+    state, is_new = keeping.up(KEEPER, folder, lambda: _orders(settings, parent=None, folder=folder))
+    return folder, state, is_new
 
 
 def _orders(settings: ClusterSettings, *, parent: int | None, folder: ClusterFolder | None = None) -> Orders:
     if folder is None and settings.folder is not None:
         folder = ClusterFolder(path=settings.folder.absolute())
-    return Orders(
-        folder=None if folder is None else str(folder.path),
-        parent=parent,
-        workers=settings.workers,
-        cores=settings.cores,
-        memory=f"{mebibytes(settings.memory)}m",
-        daemon_memory=f"{mebibytes(settings.daemon_memory)}m",
-        patience_s=settings.patience_s,
-        spark_home=str(spark_home()),
-        java_home=str(java_home().path),
-        environment=dict(os.environ),
-    )
+    wanted = {
+        "workers": settings.workers,
+        "cores": settings.cores,
+        "memory": f"{mebibytes(settings.memory)}m",
+        "daemon_memory": f"{mebibytes(settings.daemon_memory)}m",
+        "patience_s": settings.patience_s,
+        "spark_home": str(spark_home()),
+        "java_home": str(java_home().path),
+        "environment": dict(os.environ),
+    }
+    return Orders(folder=None if folder is None else str(folder.path), parent=parent, wanted=wanted)
 
 
 def spark_home() -> Path:
@@ -206,49 +159,3 @@ def spark_home() -> Path:
     if found is None or not found.submodule_search_locations:
         raise ClusterError("cluster: pyspark is not installed: pip install 'elastream[lab]'")
     return Path(found.submodule_search_locations[0])
-
-
-def _start_keeper() -> subprocess.Popen[bytes]:
-    package = Path(__file__).parents[2]
-    return subprocess.Popen(
-        [sys.executable, "-m", "elastream.spark.keeper"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        cwd="/",
-        env={**os.environ, "PYTHONPATH": str(package)},
-        # A Ctrl-C in the terminal is for us; the keeper learns of it when we leave.
-        start_new_session=True,
-    )
-
-
-def _ready(keeper: subprocess.Popen[bytes], orders: Orders) -> ClusterFolder:
-    assert keeper.stdin is not None
-    assert keeper.stdout is not None
-    try:
-        keeper.stdin.write(orders.to_line())
-        keeper.stdin.flush()
-        answer = json.loads(keeper.stdout.readline() or "{}")
-    except BrokenPipeError:
-        answer = {}
-    if "wrong" in answer:
-        raise BadInput(answer["wrong"])
-    if "ready" not in answer:
-        raise ClusterError(
-            answer.get("failed", "cluster: the process that keeps it ended; is the machine out of memory?")
-        )
-    return ClusterFolder(path=Path(answer["ready"]))
-
-
-def _let_go(keeper: subprocess.Popen[bytes]) -> None:
-    """Close the pipe, which ends a cluster that is not to stay, and wait for the end."""
-    for pipe in (keeper.stdin, keeper.stdout):
-        if pipe is not None:
-            # What it was still to be sent is of no use to it any more.
-            with contextlib.suppress(BrokenPipeError):
-                pipe.close()
-    try:
-        keeper.wait(timeout=END_WITHIN_S)
-    except subprocess.TimeoutExpired:
-        keeper.kill()
-        keeper.wait()

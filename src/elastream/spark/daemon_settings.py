@@ -5,7 +5,8 @@ import shlex
 import sys
 from collections.abc import Mapping
 
-from elastream.spark.cluster_folder import SECRET, ClusterFolder, write_private
+from elastream.machine.kept_folder import write_private
+from elastream.spark.cluster_folder import SECRET, ClusterFolder
 
 LOOPBACK = "127.0.0.1"
 # One thread for collecting, since many JVMs share few cores, and no file in /tmp that a kill would leave there.

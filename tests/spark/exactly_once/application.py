@@ -12,8 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from elastream.machine.processes import descendants, process
 from elastream.spark.cluster import LocalCluster
-from elastream.spark.processes import descendants, process
 from tests.spark.exactly_once.checkpoint import committed, planned_rows
 from tests.spark.exactly_once.inputs import INPUTS
 

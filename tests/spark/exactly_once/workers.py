@@ -7,13 +7,14 @@ import time
 from types import TracebackType
 from typing import Self
 
+from elastream.machine.children import end_with_parent
+from elastream.machine.java import java_home
+from elastream.machine.processes import command_line, descendants, process
 from elastream.spark.cluster import LocalCluster, spark_home
 from elastream.spark.cluster_folder import ClusterFolder
 from elastream.spark.daemon_settings import LOOPBACK, daemon_environment
-from elastream.spark.daemons import DEPLOY, end_with_parent
-from elastream.spark.java import java_home
+from elastream.spark.daemons import DEPLOY
 from elastream.spark.master_page import master_page
-from elastream.spark.processes import command_line, descendants, process
 
 JOIN_WITHIN_S = 90.0
 # More than any worker of the cluster: the master starts executors where most cores are free, so some come here.

