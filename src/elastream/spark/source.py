@@ -19,9 +19,9 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 from pyspark.sql.types import StructType
 
 from elastream.core.errors import BadInput, CannotRun
-from elastream.spark.events import Stretch, batches
+from elastream.events.generators import Stretch, batches
+from elastream.events.options import SourceOptions, events, newest
 from elastream.spark.shipping import ship_by_value
-from elastream.spark.source_options import SourceOptions, events, newest
 
 __all__ = ["NAME", "ElastreamSource", "Reader", "events", "newest", "register", "stream"]
 
@@ -46,7 +46,7 @@ def _check_python(worker: str) -> None:
     """The Python that Spark starts beside the driver is `python3` unless told otherwise, and not this one."""
     if shutil.which(worker) == sys.executable:
         return
-    tried = subprocess.run([worker, "-c", "import elastream.spark.source_options"], capture_output=True, text=True)
+    tried = subprocess.run([worker, "-c", "import elastream.events.options"], capture_output=True, text=True)
     if tried.returncode != 0:
         said = (tried.stderr.strip().splitlines() or ["it does not start"])[-1]
         raise CannotRun(f"source: Spark's Python workers are {worker!r}: {said}; set PYSPARK_PYTHON={sys.executable}")
@@ -54,7 +54,7 @@ def _check_python(worker: str) -> None:
 
 def _parsed(options: Mapping[str, str]) -> "SourceOptions":
     # Imported here once more: what a shipped function mentions is shipped with it, and the parser needs pydantic.
-    from elastream.spark.source_options import parse_options
+    from elastream.events.options import parse_options
 
     return parse_options(options)
 

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
-from elastream.spark.source_options import events
+from elastream.events.options import events
 from tests.spark.exactly_once.inputs import DELAY_S, GAP_US, INPUTS, NEAR_US, SHUFFLED_US, WINDOW_S
 
 Rows = NDArray[np.int64]

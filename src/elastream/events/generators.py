@@ -45,13 +45,17 @@ class Stretch(NamedTuple):
 class Generator(Protocol):
     """Makes events. Another one is named `package.module:Class` in the option `generator`.
 
-    Its package must be where tasks run, unless it is ours, which is shipped: see `shipping`. A frozen dataclass: its
-    repr tells a checkpoint whether the events are still the same.
+    Its package must be where tasks run, unless it is ours, which is shipped: see `spark/shipping.py`. A frozen
+    dataclass: its repr tells a checkpoint whether the events are still the same.
     """
 
     @property
     def schema(self) -> str:
         """The columns, as Spark's DDL."""
+
+    @property
+    def key_column(self) -> str | None:
+        """The column whose text is the key of a Kafka message; None: messages have no key."""
 
     def batch(self, offsets: IntArray, event_time_us: IntArray) -> pa.RecordBatch:
         """The events of these offsets, which depend on nothing else; columns in the order of the schema."""
@@ -74,6 +78,7 @@ class Keyed:
 
     options: ClassVar[tuple[str, ...]] = ("keys", "hotShare")
     schema: ClassVar[str] = "offset BIGINT, partition INT, event_time TIMESTAMP, key BIGINT, value BIGINT"
+    key_column: ClassVar[str | None] = "key"
 
     seed: int
     partitions: int

@@ -1,4 +1,4 @@
-"""The options of `format("elastream")`, and when its events arrive."""
+"""The options of generated events, those of `format("elastream")` among them, and when the events arrive."""
 
 import hashlib
 import json
@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from elastream.core.errors import BadInput, UnknownName
-from elastream.spark.events import Generator, Stretch, batches, maker, number, whole
+from elastream.events.generators import Generator, Stretch, batches, maker, number, whole
 from elastream.workloads import RateSeries, parse_workload
 
 OPTIONS = {

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from elastream.core.errors import BadInput
-from elastream.spark.events import GENERATORS, Keyed, Stretch, maker
-from elastream.spark.source_options import events, newest, parse_options
+from elastream.events.generators import GENERATORS, Keyed, Stretch, maker
+from elastream.events.options import events, newest, parse_options
 from elastream.workloads import parse_workload
 
 WAVE = {"workload": "cosine(1k..9k, period=60s, noise=500) + spike(20k, at=20s, for=5s)", "seed": "7"}
@@ -139,7 +139,7 @@ def test_the_newest_offset_needs_a_start_or_an_offset_that_carries_it() -> None:
 
 def test_a_generator_is_found_by_name_or_by_its_place() -> None:
     assert maker("keyed") is Keyed
-    assert maker("elastream.spark.events:Keyed") is Keyed
+    assert maker("elastream.events.generators:Keyed") is Keyed
     assert set(GENERATORS) == {"keyed"}
 
 
@@ -153,7 +153,10 @@ def test_a_generator_is_found_by_name_or_by_its_place() -> None:
         ),
         ({"workload": "constnt(1k)"}, "workload: column 1: unknown workload 'constnt'; did you mean 'constant'?"),
         ({"workload": "1k", "generator": "keyd"}, "source: unknown generator 'keyd'; did you mean 'keyed'?"),
-        ({"workload": "1k", "generator": "elastream.spark.evnts:Keyed"}, "No module named 'elastream.spark.evnts'"),
+        (
+            {"workload": "1k", "generator": "elastream.events.genrators:Keyed"},
+            "No module named 'elastream.events.genrators'",
+        ),
         ({"workload": "1k", "partitions": "0"}, "source: partitions: found 0; it must be a whole number from 1"),
         (
             {"workload": "1k", "rowsPerBatch": "1.5"},
