@@ -177,7 +177,7 @@ def attach(
     executors: tuple[int, int] | None = None,
     slo: float | str | None = None,
     shrink_by: ShrinkBy = "decommission",
-    emulated: bool = False,
+    emulated: str | None = None,
     journals: Sequence[Journal] = (),
     **settings: Any,
 ) -> Attachment | SwitchedOff:
@@ -185,8 +185,8 @@ def attach(
 
     `slo` is a delay that 95 of 100 records should keep, in seconds or as text ('30s'). Other settings are named as in
     `elastream config`, with two underscores for a dot: `tick_s=5`, `guards__cool_down__after_s=120`. A second attach to
-    the same application returns the first one's handle. `emulated` says that slots only pretend to work (the
-    laboratory's capacity): their processor use then says nothing, and busy slots stand in.
+    the same application returns the first one's handle. `emulated` says in words that slots only pretend to work (the
+    laboratory's capacity): their processor use then says nothing, busy slots stand in, and the words are recorded.
     """
     conf = _elastream_conf(spark)
     if conf.pop(ENABLED, "true").strip().lower() == "false":
@@ -209,10 +209,11 @@ def attach(
             bounds=(given.executors.min, given.executors.max),
             slo=Slo(p95_s=given.slo.p95_s) if given.slo.p95_s is not None else None,
             shrink_by=shrink_by,
-            emulated=emulated,
+            emulated=emulated is not None,
+            asks_logs=given.kafka.probe,
         )
         try:
-            attachment = _built(platform, clock, decides, given, journals)
+            attachment = _built(platform, clock, decides, given, journals, notes=[emulated] if emulated else [])
         except BaseException:
             platform.close()
             raise
@@ -221,7 +222,13 @@ def attach(
 
 
 def _built(
-    platform: LivePlatform, clock: SystemClock, policy: Policy[Any], settings: Settings, journals: Sequence[Journal]
+    platform: LivePlatform,
+    clock: SystemClock,
+    policy: Policy[Any],
+    settings: Settings,
+    journals: Sequence[Journal],
+    *,
+    notes: Sequence[str],
 ) -> Attachment:
     planner = Planner(policy, settings.build_guards(), platform.provides)
     log.info("%s", checked(planner, platform, settings.policy))
@@ -229,13 +236,18 @@ def _built(
         platform=platform, planner=planner, clock=clock, tick_s=settings.tick_s, max_age_s=settings.max_age_s
     )
     attachment = Attachment(controller, clock, settings.policy, platform)
-    recorders = _recorders(platform, planner, controller, settings, clock)
+    recorders = _recorders(platform, planner, controller, settings, clock, notes)
     controller.journals = [*recorders, *journals, attachment]
     return attachment
 
 
 def _recorders(
-    platform: LivePlatform, planner: Planner, controller: Controller, settings: Settings, clock: SystemClock
+    platform: LivePlatform,
+    planner: Planner,
+    controller: Controller,
+    settings: Settings,
+    clock: SystemClock,
+    notes: Sequence[str],
 ) -> list[Journal]:
     folder = settings.journal.folder
     if folder is None:
@@ -249,6 +261,7 @@ def _recorders(
         max_age_s=controller.max_age_s,
         utc_s=clock.utc_s(),
         spark=getattr(platform, "version", None),
+        notes=notes,
     )
     recorder = Recorder(
         folder, planner=planner, header=header, max_bytes=settings.journal.max_bytes, keep=settings.journal.keep

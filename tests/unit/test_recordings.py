@@ -119,6 +119,7 @@ FIELDS: dict[str, Entry] = {
     "Source.backlog_age_s": only(FAST, JOIN, otherwise=NO_REPORT),
     "Source.partitions": EVERYWHERE,
     "Source.partition_backlogs": nowhere("an offset is one number for all partitions"),
+    "Source.problem": nowhere("no log is asked, so none fails to answer"),
     "RunningBatch.id": EVERYWHERE,
     "RunningBatch.started_s": EVERYWHERE,
     "RunningBatch.rows": EVERYWHERE,

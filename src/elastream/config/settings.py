@@ -78,6 +78,15 @@ class JournalSettings(_Section):
     keep: Annotated[Count, Field(ge=1)] = Field(default=20, description="files to keep; the oldest go first")
 
 
+class Kafka(_Section):
+    """What is asked of Kafka itself."""
+
+    probe: bool = Field(
+        default=True,
+        description="ask brokers for the newest offsets, with each query's own options; false: only what Spark reports",
+    )
+
+
 class Settings(_Section):
     """Everything a run can be told. The names are the paths in YAML, `spark.elastream.*` and `ELASTREAM_*`."""
 
@@ -91,6 +100,7 @@ class Settings(_Section):
     )
     guards: dict[str, dict[str, Any]] = Field(default_factory=dict, description="guards and their settings")
     journal: JournalSettings = JournalSettings()
+    kafka: Kafka = Kafka()
 
     @model_validator(mode="after")
     def _guards_exist(self) -> "Settings":

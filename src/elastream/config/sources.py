@@ -13,7 +13,7 @@ from elastream.core.errors import BadInput
 
 SPARK_PREFIX = "spark.elastream."
 ENVIRONMENT_PREFIX = "ELASTREAM_"
-NOT_SETTINGS = frozenset({"ELASTREAM_REQUIRE", "ELASTREAM_DEBUG"})
+NOT_SETTINGS = frozenset({"ELASTREAM_REQUIRE", "ELASTREAM_DEBUG", "ELASTREAM_KAFKA_JARS"})
 """Variables with our prefix that set nothing."""
 
 

@@ -105,6 +105,9 @@ class Source:
     backlog_age_s: Reading | None = None
     partitions: int | None = None
     partition_backlogs: tuple[float, ...] | None = None
+    """In the order of its topics and their partitions, where the log tells them apart."""
+    problem: str | None = None
+    """Why it is not known now what has arrived, where that has a reason."""
 
     @property
     def backlog(self) -> float | None:
@@ -234,6 +237,15 @@ class Query:
                 return None
             total += backlog
         return total if self.sources else None
+
+    def not_known(self, what: str) -> str:
+        """A sentence for a hold: what of this query is not known, and which source is to blame."""
+        # Before a batch has ended there may be nothing yet that one could have told.
+        for source in self.sources if self.finished is not None else ():
+            if source.arrived is None:
+                reason = f" ({source.problem})" if source.problem else ""
+                return f"{what} of {self.name} is not known: {source.name} does not tell how much has arrived{reason}"
+        return f"{what} of {self.name} is not known"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -79,7 +79,7 @@ class LagProportional:
             return 0.0, f"{query.name} has ended"
         arrival, backlog = known.arrival_rps(query, self.window_s), query.backlog
         if arrival is None or backlog is None:
-            return f"{'arrival rate' if arrival is None else 'backlog'} of {query.name} is not known"
+            return query.not_known("arrival rate" if arrival is None else "backlog")
         if arrival == 0 and backlog == 0:
             return 0.0, f"{query.name} is idle"
         cost = batch_cost([batch[1:] for batch in memory.get(query.id, [])]) or _cost_so_far(query)

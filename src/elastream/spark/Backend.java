@@ -57,8 +57,9 @@ public class Backend {
 
     /** End an executor at once; what it ran runs again elsewhere. */
     public boolean kill(String id) {
-        scala.collection.immutable.Seq ids = (scala.collection.immutable.Seq)
-            scala.collection.immutable.Nil$.MODULE$.prepended(id);
+        // The same in Scala 2.12 and 2.13.
+        scala.collection.immutable.List ids =
+            new scala.collection.immutable.$colon$colon(id, scala.collection.immutable.Nil$.MODULE$);
         return !backend().killExecutors(ids, true, false, true).isEmpty();
     }
 

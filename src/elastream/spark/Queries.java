@@ -8,6 +8,7 @@ import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.BiFunction;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
 
@@ -22,11 +23,17 @@ public class Queries implements Supplier {
     private static final Pattern SECRET =
         Pattern.compile("(?i)secret|password|passwd|token|jaas|credential|private|access.?key|api.?key");
     private static final int MOST_TEXT = 300;
+    private static final String TRIGGER_START =
+        "org$apache$spark$sql$execution$streaming$ProgressReporter$$currentTriggerStartTimestamp";
 
     private final Object shared;
     private final Map methods = new HashMap();
     /** Sources of a run: they are what they are from its first batch on. */
     private final Map described = new HashMap();
+    /** The streams of a run, in the same order. */
+    private final Map streamed = new HashMap();
+    /** Who asks the logs behind streams of a class, by its simple name. */
+    private final Map asking = new HashMap();
     private long failures = 0;
     private String failure = null;
 
@@ -54,6 +61,7 @@ public class Queries implements Supplier {
             }
         }
         described.keySet().retainAll(runs);
+        streamed.keySet().retainAll(runs);
         Map seen = new LinkedHashMap();
         seen.put("queries", found);
         seen.put("query_failures", Long.valueOf(failures));
@@ -77,6 +85,36 @@ public class Queries implements Supplier {
         }
         seen.putAll(live);
         seen.put("described", describe(query, seen));
+        seen.put("logs", logs(query, (List) streamed.get(seen.get("run")), (List) seen.get("available")));
+    }
+
+    /** From now on, the logs behind streams of that class are asked too. */
+    public synchronized void askLogs(String kind, BiFunction logs) {
+        asking.put(kind, logs);
+    }
+
+    /** Where a class of streams comes from: it may be seen from there alone. */
+    public synchronized ClassLoader loaderOf(String kind) {
+        for (Iterator runs = streamed.values().iterator(); runs.hasNext();) {
+            for (Iterator streams = ((List) runs.next()).iterator(); streams.hasNext();) {
+                Object stream = streams.next();
+                if (stream.getClass().getSimpleName().equals(kind)) {
+                    return stream.getClass().getClassLoader();
+                }
+            }
+        }
+        return null;
+    }
+
+    private List logs(Object query, List streams, List available) {
+        List found = new ArrayList();
+        for (int i = 0; streams != null && i < streams.size(); i++) {
+            Object stream = streams.get(i);
+            BiFunction logs = (BiFunction) asking.get(stream.getClass().getSimpleName());
+            boolean planned = i < available.size() && available.get(i) != null;
+            found.add(logs == null ? null : logs.apply(stream, planned ? ask(query, "sparkSession") : null));
+        }
+        return found;
     }
 
     private Map live(Object query) {
@@ -99,6 +137,13 @@ public class Queries implements Supplier {
         seen.put("committed", offsets(sources, ask(query, "committedOffsets")));
         seen.put("available", offsets(sources, ask(query, "availableOffsets")));
         seen.put("latest", offsets(sources, ask(query, "latestOffsets")));
+        if (context == null) {
+            // Spark 3.5 keeps these in the query itself; whether a batch is in hand, its offsets tell.
+            seen.put("batch", ask(query, "currentBatchId"));
+            seen.put("constructed", Boolean.valueOf(!seen.get("available").equals(seen.get("committed"))));
+            seen.put("trigger_ms", ask(query, TRIGGER_START));
+            seen.put("watermark_ms", ask(ask(query, "offsetSeqMetadata"), "batchWatermarkMs"));
+        }
         return seen;
     }
 
@@ -157,6 +202,7 @@ public class Queries implements Supplier {
         fresh.put("sources", sources);
         fresh.put("leaves", leaves);
         described.put(seen.get("run"), fresh);
+        streamed.put(seen.get("run"), streams);
         return fresh;
     }
 

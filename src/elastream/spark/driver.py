@@ -8,11 +8,12 @@ settings reach it through py4j, and the secret can be one of them.
 import os
 import shlex
 import sys
+from importlib.metadata import version
 from typing import Any
 
+from elastream.machine.java import java_home
 from elastream.spark.cluster_folder import SECRET, ClusterError, ClusterFolder
 from elastream.spark.daemon_settings import LOOPBACK, read_properties
-from elastream.spark.java import java_home
 
 
 class DriverEnvironment:
@@ -67,7 +68,8 @@ def running_gateway() -> Any:
 def with_properties(arguments: str, folder: ClusterFolder) -> str:
     """Arguments of spark-submit that also read the file; what a cluster before this one had put there is replaced."""
     given = shlex.split(arguments) or ["pyspark-shell"]
+    # Without it, a file that is named stands in for spark-defaults.conf; before Spark 4 there is no other way.
+    defaults = ["--load-spark-defaults"] if int(version("pyspark").split(".")[0]) >= 4 else []
     if given[0] == "--properties-file" and given[1].endswith(folder.driver_file.name):
-        given = given[3:]
-    # Without the second, a file that is named would stand in for spark-defaults.conf.
-    return shlex.join(["--properties-file", str(folder.driver_file), "--load-spark-defaults", *given])
+        given = given[2 + len(defaults) :]
+    return shlex.join(["--properties-file", str(folder.driver_file), *defaults, *given])

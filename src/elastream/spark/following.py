@@ -146,7 +146,7 @@ class Following:
             given = self._inputs[place]
             given.report(moment.monotonic(began_utc_s), source.get("latestOffset"))
             read.append(given.take(source, ended_s, is_foreach=self._is_foreach))
-            if read[-1].stretches is not None and all(one.curve.last for one in self._inputs):
+            if read[-1].stretches is not None and all(one.is_sampled for one in self._inputs):
                 self._delays.add(read[-1].stretches)
         verdicts = [one.limited for one in read]
         limited = True if True in verdicts else None if None in verdicts or not read else False
@@ -189,7 +189,7 @@ class Following:
             driver_s=Reading(self._driver_s, at_s),
             other_s=Reading(self._works.unmatched_s, at_s),
             state=self._keyed_state(at_s),
-            delay=self._delays.at(at_s) if self._inputs and all(one.curve.last for one in self._inputs) else None,
+            delay=self._delays.at(at_s) if self._inputs and all(one.is_sampled for one in self._inputs) else None,
             slo=slo,
             watermark_utc_s=Reading(seen.watermark_s, at_s) if seen and seen.watermark_s else None,
             error=self._error or (seen.error if seen else None),
@@ -217,6 +217,7 @@ class Following:
                 available=at(seen.available, place),
                 latest=at(seen.latest, place),
                 asked_s=asked_s,
+                log=at(seen.logs, place),
             )
         if (seen.message or "").startswith("Waiting for"):
             self._has_waited = True

@@ -8,12 +8,12 @@ from typing import Any, Literal, NamedTuple
 from elastream.core.observation import Reading, Source
 from elastream.estimators.delay import Stretch
 from elastream.spark.arrivals import ArrivalCurve
-from elastream.spark.look import SourceSeen
-from elastream.spark.newest import probe_for, read_limit, records_between
+from elastream.spark.look import LogSeen, SourceSeen
+from elastream.spark.newest import probe_for, read_limit
+from elastream.spark.offsets import Counts
 
 # A report no older than this stands as it is: ticks and polls are not closer together.
 _FRESH_S = 1.0
-_PAST_SAMPLES = 128
 
 
 class Read(NamedTuple):
@@ -24,108 +24,183 @@ class Read(NamedTuple):
     stretches: Sequence[Stretch] | None
 
 
+class Partition:
+    """One partition of a source; totals never fall."""
+
+    def __init__(self) -> None:
+        self.curve = ArrivalCurve()
+        self.arrived: float | None = None
+        self.committed = 0.0
+
+    @property
+    def backlog(self) -> float:
+        return max(0.0, (self.arrived or 0.0) - self.committed)
+
+    def commit(self, records: float) -> None:
+        self.committed = max(self.committed, records)
+        if self.arrived is not None:
+            self.arrived = max(self.arrived, self.committed)
+
+    def arrive(self, records: float) -> None:
+        """What was extrapolated too far waits until it has come true."""
+        self.arrived = max(self.arrived or 0.0, records, self.committed)
+
+    def oldest_s(self) -> float | None:
+        """When the oldest record that waits arrived."""
+        arrived_s = self.curve.arrived_s(self.committed + 1)
+        if arrived_s is None and (last := self.curve.last) is not None and last[1] <= self.committed:
+            # It came after the last sample, and before now.
+            return last[0]
+        return arrived_s
+
+
 class Input:
     """Counts in records since the source's beginning where its offsets tell, else since we watch."""
 
     def __init__(self, seen: SourceSeen) -> None:
         self.seen = seen
-        self.curve = ArrivalCurve()
         self.rows: float | None = 0.0
         """Records in batches that ended since we watch."""
         self._probe = probe_for(seen)
-        self._committed = 0.0
-        self._counts = True
-        self._arrived: float | None = None
+        self._partitions: dict[str, Partition] = {}
+        self._counts = False
+        self._has_begun = False
         self._arrived_from: Literal["probe", "reported", "extrapolated"] | None = None
+        self._arrived_s: float | None = None
         self._probed = False
-        self._seen_s: float | None = None
 
     @property
     def is_files(self) -> bool:
         return self.seen.kind.endswith("FileStreamSource")
 
+    @property
+    def is_sampled(self) -> bool:
+        """Whether it is known when records arrived."""
+        return any(one.curve.last for one in self._partitions.values())
+
     def again(self, seen: SourceSeen) -> Input:
         """The same source in another run; if it is another one after all, begin anew."""
         if seen.kind != self.seen.kind or seen.table != self.seen.table:
             return Input(seen)
-        self.seen, self._probe = seen, probe_for(seen)
+        self.seen = self._probe.source = seen
         return self
 
     def between(self, start: Any, end: Any) -> float | None:
-        """Records between two offsets."""
-        return records_between(self._probe, self.seen, start, end)
+        """Records between two offsets; there is none before the first offset."""
+        if start == end:
+            return 0.0
+        read = self._read(start, end)
+        return None if read is None else sum(max(0.0, last - first) for first, last in read.values())
+
+    def _read(self, start: Any, end: Any) -> dict[str, tuple[float, float]] | None:
+        """From where to where a batch reads each partition."""
+        last = self._probe.records(end)
+        first = self._probe.committed(None, 0.0) if start is None else self._probe.records(start)
+        if first is None or last is None:
+            return None
+        # A partition that is new is read from its beginning.
+        return {name: (first.get(name, 0.0), end) for name, end in last.items()}
 
     def report(self, at_s: float, latest: Any) -> None:
         """The source itself has said, at that time, how far it reaches."""
         # Where a probe knows every tick, reports add nothing but their rounding.
-        if not self._probed and (records := self._probe.records(self.seen, latest)) is not None:
-            self.curve.add(at_s, records)
+        if not self._probed and (records := self._probe.records(latest)) is not None:
+            for name, number in records.items():
+                self._partition(name).curve.add(at_s, number)
 
     def see(
-        self, at_s: float, utc_s: float, *, committed: Any, available: Any, latest: Any, asked_s: float | None
+        self,
+        at_s: float,
+        utc_s: float,
+        *,
+        committed: Any,
+        available: Any,
+        latest: Any,
+        asked_s: float | None,
+        log: LogSeen | None = None,
     ) -> None:
         """Take in a look; `asked_s` is when the source was last asked for its latest offset."""
-        self._seen_s = at_s
-        known = 0.0 if committed is None else self._probe.records(self.seen, committed)
-        self._counts = known is not None
-        if known is not None:
-            self._committed = max(self._committed, known)
-        planned = self._probe.records(self.seen, available) or 0.0
         offsets = available, committed, latest
-        newest = self._probe.newest(self.seen, utc_s, offsets)
-        if newest is not None:
-            if not self._probed:
-                self._probe_the_past(at_s, utc_s, offsets)
-            self._probed = True
-            self.curve.add(at_s, newest)
-            self._raise_to(max(newest, planned), "probe")
-            return
-        if asked_s is not None:
-            self.report(asked_s, latest)
-        if (last := self.curve.last) is None:
-            self._arrived = self._arrived_from = None
-            return
-        asked_at_s, reported = last
-        rate = self.curve.rate(at_s)
-        if at_s - asked_at_s > _FRESH_S and rate is not None:
-            self._raise_to(max(reported + rate * (at_s - asked_at_s), planned), "extrapolated")
+        newest = self._probe.newest(utc_s, offsets, log)
+        known = self._probe.committed(committed, utc_s)
+        if known is not None or committed is not None:
+            self._counts, self._has_begun = known is not None, True
+        for name, number in (known or {}).items():
+            self._partition(name).commit(number)
+        if newest is None:
+            if asked_s is not None:
+                self.report(asked_s, latest)
+            self._carry_on(at_s, self._probe.records(available) or {})
+        elif newest.records is None:
+            self._arrived_from = None
         else:
-            self._raise_to(max(reported, planned), "reported")
+            if not self._probed:
+                for then_s, records in self._probe.past(utc_s, offsets, log):
+                    self._sample(at_s - (utc_s - then_s), records or {})
+            self._take_newest(min(at_s, at_s - (utc_s - newest.utc_s)), newest.records)
 
-    def _probe_the_past(self, at_s: float, utc_s: float, offsets: Sequence[Any]) -> None:
-        """What waits may have come long before we began to watch, and some sources can still say when."""
-        began_s = self._probe.began_s(self.seen, offsets)
-        if began_s is None or began_s >= utc_s:
+    def _take_newest(self, at_s: float, records: Counts) -> None:
+        if self._probed and self._arrived_s is not None:
+            # A partition that was not there when the log was asked before had nothing then.
+            fresh = [name for name in records if self._partition(name).curve.last is None]
+            self._sample(self._arrived_s, dict.fromkeys(fresh, 0.0))
+        self._sample(at_s, records)
+        for name, number in records.items():
+            self._partition(name).arrive(number)
+        self._close_all_but(records)
+        self._probed, self._arrived_from, self._arrived_s = True, "probe", at_s
+
+    def _sample(self, at_s: float, records: Counts) -> None:
+        for name, number in records.items():
+            self._partition(name).curve.add(at_s, number)
+
+    def _close_all_but(self, records: Counts) -> None:
+        """What a partition that is gone still held, nobody will read."""
+        for name in self._partitions.keys() - records.keys():
+            gone = self._partitions[name]
+            gone.commit(gone.arrived or 0.0)
+
+    def _carry_on(self, at_s: float, planned: Counts) -> None:
+        """From reports of the source: as they are, or as the rate between them goes on."""
+        reported = {name: one.curve for name, one in self._partitions.items() if one.curve.last is not None}
+        times_s = [curve.last[0] for curve in reported.values() if curve.last is not None]
+        if not times_s:
+            self._arrived_from = None
             return
-        for step in range(_PAST_SAMPLES):
-            then_s = began_s + (utc_s - began_s) * step / _PAST_SAMPLES
-            if (records := self._probe.newest(self.seen, then_s, offsets)) is not None:
-                self.curve.add(at_s - (utc_s - then_s), records)
-
-    def _raise_to(self, records: float, origin: Literal["probe", "reported", "extrapolated"]) -> None:
-        # A total never falls: what was extrapolated too far waits until it has come true.
-        self._arrived = max(self._arrived or 0.0, records, self._committed)
-        self._arrived_from = origin
+        rates = {name: curve.rate(at_s) for name, curve in reported.items()}
+        is_old = at_s - max(times_s) > _FRESH_S and None not in rates.values()
+        for name, number in planned.items():
+            self._partition(name).arrive(number)
+        for name, curve in reported.items():
+            asked_s, number = curve.last or (at_s, 0.0)
+            self._partition(name).arrive(number + ((rates[name] or 0.0) * (at_s - asked_s) if is_old else 0.0))
+        self._arrived_from, self._arrived_s = ("extrapolated" if is_old else "reported"), at_s
 
     def take(self, progress: Mapping[str, Any], ended_s: float, *, is_foreach: bool) -> Read:
         """A batch has been committed; `progress` is its part about this source."""
         start, end = progress.get("startOffset"), progress.get("endOffset")
-        rows = self.between(start, end)
-        last = self._probe.records(self.seen, end)
+        read = {} if start == end else self._read(start, end)
+        rows = None if read is None else sum(max(0.0, last - first) for first, last in read.values())
         counted = progress.get("numInputRows")
         # Spark counts rows again for every action of a foreachBatch: without offsets that count, nobody knows.
         if rows is None and not is_foreach and isinstance(counted, int | float):
             rows = float(counted)
-        if last is not None:
-            self._committed = max(self._committed, last)
-        elif rows is not None:
-            self._committed += rows
+        ends = self._probe.records(end)
+        self._counts, self._has_begun = ends is not None, True
+        for name, number in (ends or {}).items():
+            self._partition(name).commit(number)
+        if ends is None and rows is not None:
+            self._partition("").committed += rows
         self.rows = None if rows is None or self.rows is None else self.rows + rows
-        stretches = None
-        if rows is not None and last is not None:
-            stretches = list(self.curve.stretches(last - rows, last, ended_s))
-            self.curve.forget_before(last)
-        return Read(rows, self._limited(rows), stretches)
+        return Read(rows, self._limited(rows), None if read is None or ends is None else self._delays(read, ended_s))
+
+    def _delays(self, read: Mapping[str, tuple[float, float]], ended_s: float) -> list[Stretch]:
+        stretches: list[Stretch] = []
+        for name, (first, last) in read.items():
+            curve = self._partition(name).curve
+            stretches += curve.stretches(first, last, ended_s)
+            curve.forget_before(last)
+        return stretches
 
     def _limited(self, rows: float | None) -> bool | None:
         limit = read_limit(self.seen)
@@ -135,29 +210,49 @@ class Input:
 
     def source(self, place: int, at_s: float, partitions: int | None) -> Source:
         """The source as of a look."""
-        committed = Reading(self._committed, at_s) if self._counts or self.rows is not None else None
+        known = list(self._partitions.values())
+        total = sum(one.committed for one in known)
+        # Where it begins may not be known before it has; what cannot be counted by its offsets is, by its rows.
+        is_known = self._counts or (self._has_begun and self.rows is not None)
+        committed = Reading(total, at_s) if is_known else None
+        arrived = None
         # Of a query that has ended nobody asks the source any more, but what was known stays so.
-        arrived = None if self._arrived is None else Reading(self._arrived, self._seen_s or at_s)
+        if self._arrived_from is not None and self._arrived_s is not None:
+            arrived = Reading(sum(one.arrived or one.committed for one in known), self._arrived_s)
         return Source(
             name=f"source-{place}",
             read_limit=read_limit(self.seen),
             arrived=arrived,
-            arrived_from=None if arrived is None else self._arrived_from,
+            arrived_from=self._arrived_from,
             committed=committed,
-            backlog_age_s=None if arrived is None else self._age(arrived, at_s),
+            backlog_age_s=None if arrived is None else self._age(arrived, total, at_s),
             partitions=partitions,
+            partition_backlogs=self._backlogs() if arrived is not None and committed is not None else None,
+            problem=self._probe.problem,
         )
 
-    def _age(self, arrived: Reading, at_s: float) -> Reading | None:
-        if arrived.value <= self._committed:
+    def _backlogs(self) -> tuple[float, ...] | None:
+        if len(self._partitions) < 2:
+            return None
+        return tuple(self._partitions[name].backlog for name in sorted(self._partitions, key=_place))
+
+    def _age(self, arrived: Reading, committed: float, at_s: float) -> Reading | None:
+        if arrived.value <= committed:
             # Reported before the batch was read, that says nothing: much may have come while it ran.
             return Reading(0.0, arrived.at_s) if self._arrived_from != "reported" or self._is_fresh(at_s) else None
-        arrived_s = self.curve.arrived_s(self._committed + 1)
-        if arrived_s is None and (last := self.curve.last) is not None and last[1] <= self._committed:
-            # The oldest came after the last sample, and before now.
-            arrived_s = last[0]
-        return None if arrived_s is None else Reading(max(0.0, at_s - arrived_s), at_s)
+        oldest = [one.oldest_s() for one in self._partitions.values() if one.backlog > 0]
+        known = [came_s for came_s in oldest if came_s is not None]
+        return Reading(max(0.0, at_s - min(known)), at_s) if known and len(known) == len(oldest) else None
 
     def _is_fresh(self, at_s: float) -> bool:
-        last = self.curve.last
-        return last is not None and at_s - last[0] <= _FRESH_S
+        lasts = [one.curve.last for one in self._partitions.values()]
+        return bool(lasts) and all(last is not None and at_s - last[0] <= _FRESH_S for last in lasts)
+
+    def _partition(self, name: str) -> Partition:
+        return self._partitions.setdefault(name, Partition())
+
+
+def _place(name: str) -> tuple[str, int]:
+    """Partitions in the order of their topics and numbers."""
+    topic, _, number = name.rpartition("-")
+    return topic, int(number) if number.isdecimal() else 0

@@ -17,28 +17,38 @@ _SOURCES = ("Backend", "Queries", "Plans", "Tally", "Watch")
 # By gateway, so by JVM. py4j remembers methods by the name of their class: compiled a second time in the same JVM, for
 # the next application or after a detach, the new class would be called with the methods of the old one.
 _CLASSES: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
+_APART: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
 
 
-def made(spark: SparkSession, name: str, *arguments: Any) -> Any:
-    """A new object of the class `elastream.<name>`, from the source file beside this module."""
+def made(spark: SparkSession, name: str, *arguments: Any, seen_from: Any = None) -> Any:
+    """A new object of the class `elastream.<name>`, from the source file beside this module.
+
+    `seen_from` is a class loader of the JVM, for a class that needs what only that one finds.
+    """
     gateway: Any = spark.sparkContext._gateway
     array = gateway.new_array(gateway.jvm.Object, len(arguments))
     for place, argument in enumerate(arguments):
         array[place] = argument
-    return _class(gateway, name).getConstructors()[0].newInstance(array)
+    return _class(gateway, name, seen_from).getConstructors()[0].newInstance(array)
 
 
-def _class(gateway: Any, name: str) -> Any:
+def _class(gateway: Any, name: str, seen_from: Any) -> Any:
+    if seen_from is not None:
+        apart = _APART.setdefault(gateway, {})
+        if name not in apart:
+            apart[name] = _compiled(gateway.jvm, name, seen_from)
+        return apart[name]
     known = _CLASSES.setdefault(gateway, {})
     for source in _SOURCES[len(known) : _SOURCES.index(name) + 1]:
-        known[source] = _compiled(gateway.jvm, source, list(known.values())[-1:])
+        before = list(known.values())[-1:]
+        loader = before[0].getClassLoader() if before else gateway.jvm.Thread.currentThread().getContextClassLoader()
+        known[source] = _compiled(gateway.jvm, source, loader)
     return known[name]
 
 
-def _compiled(jvm: Any, name: str, before: list[Any]) -> Any:
+def _compiled(jvm: Any, name: str, seen_from: Any) -> Any:
     source = files("elastream.spark").joinpath(f"{name}.java").read_text(encoding="utf-8")
     compiler = jvm.org.codehaus.janino.SimpleCompiler()
-    seen_from = before[0].getClassLoader() if before else jvm.Thread.currentThread().getContextClassLoader()
     compiler.setParentClassLoader(seen_from)
     compiler.cook(source)
     return compiler.getClassLoader().loadClass(f"elastream.{name}")

@@ -124,6 +124,22 @@ class SourceSeen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LogSeen:
+    """What the log behind a source answered when it was asked last."""
+
+    utc_s: float | None = None
+    """When it answered; None: it has not yet."""
+    ends: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """By partition the oldest offset that it still has, and the next one to be written."""
+    first: Any = None
+    """The offset that the query began with, before which nothing is its business."""
+    past: tuple[tuple[float, Mapping[str, float]], ...] = ()
+    """Ends at times before we watched (UTC), the oldest first."""
+    problem: str | None = None
+    """Why it did not answer the last time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QuerySeen:
     """What one active query is doing. Offsets are one per source."""
 
@@ -148,6 +164,8 @@ class QuerySeen:
     """None until its first batch."""
     leaves: tuple[int, ...]
     """For every leaf of its plan the place of its source, or -1 for a table that is no stream."""
+    logs: tuple[LogSeen | None, ...] = ()
+    """One per source; None where there is no log that could be asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -327,6 +345,7 @@ def _query(raw: Json) -> QuerySeen:
         latest=_offsets(raw.get("latest")),
         sources=None if known is None else tuple(map(_source, known["sources"])),
         leaves=() if known is None else tuple(map(int, known["leaves"])),
+        logs=tuple(_log(log) for log in raw.get("logs") or ()),
     )
 
 
@@ -338,6 +357,22 @@ def _source(raw: Json) -> SourceSeen:
         limit=_text(raw, "limit"),
         options={str(key): str(value) for key, value in options.items()} if isinstance(options, dict) else None,
         created_s=_when(raw, "creation_ms"),
+    )
+
+
+def _log(raw: Json | None) -> LogSeen | None:
+    if raw is None:
+        return None
+
+    def ends(topics: Json, one: Callable[[Any], T]) -> dict[str, T]:
+        return {f"{topic}-{number}": one(end) for topic, parts in topics.items() for number, end in parts.items()}
+
+    return LogSeen(
+        utc_s=_when(raw, "at_ms"),
+        ends=ends(raw.get("ends") or {}, lambda pair: (float(pair[0]), float(pair[1]))),
+        first=_offset(raw.get("first")),
+        past=tuple((then["at_ms"] / 1000, ends(then["ends"], float)) for then in raw.get("past") or ()),
+        problem=_text(raw, "problem"),
     )
 
 

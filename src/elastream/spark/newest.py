@@ -1,72 +1,89 @@
 """What an offset counts, and how many records a source has by now.
 
 A progress is stale by one batch, and without a read limit its lag is nil by construction: backlog needs the newest
-offset of this moment. A probe knows it for one kind of source. To add one (Kafka, say), write a class with the three
-methods of `Probe` in a file of its own and enter it in `PROBES` under the name of the JVM's stream class.
+offset of this moment. A probe knows it for one kind of source. To add one, write a class with the methods of `Probe` in
+a file of its own and enter it in `PROBES` under the name of the JVM's stream class.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from elastream.core.errors import ElastreamError
 from elastream.core.observation import ReadLimit
-from elastream.spark.look import SourceSeen
+from elastream.spark.kafka_log import KafkaLog
+from elastream.spark.look import LogSeen, SourceSeen
+from elastream.spark.offsets import Counts, Sample, is_number, per_partition
+
+_PAST_SAMPLES = 128
 
 
 class Probe(Protocol):
-    """Knows one kind of source."""
+    """Knows one source. Counts are per partition; a source that does not tell them apart has one."""
 
-    def records(self, source: SourceSeen, offset: Any) -> float | None:
+    source: SourceSeen
+    problem: str | None
+    """Why it is not known now what has arrived, in words for the owner of the query."""
+
+    def records(self, offset: Any) -> Counts | None:
         """Records before an offset, or None if it counts something else."""
 
-    def newest(self, source: SourceSeen, now_utc_s: float, offsets: Sequence[Any]) -> float | None:
+    def committed(self, offset: Any, utc_s: float) -> Counts | None:
+        """Records that need not be read any more, before the first commit (None) as well; or None if unknown."""
+
+    def newest(self, utc_s: float, offsets: Sequence[Any], log: LogSeen | None) -> Sample | None:
         """Records that have arrived by now, or None if only Spark can say; `offsets` are some that were seen."""
 
-    def began_s(self, source: SourceSeen, offsets: Sequence[Any]) -> float | None:
-        """Since when `newest` can be asked for times that have passed (UTC), or None."""
+    def past(self, utc_s: float, offsets: Sequence[Any], log: LogSeen | None) -> Iterator[Sample]:
+        """What had arrived at times that have passed, the oldest first; asked once."""
 
 
 class Reported:
     """Whatever keeps a running number in its offset. What is newest, only its own reports say."""
 
-    def records(self, source: SourceSeen, offset: Any) -> float | None:
+    problem: str | None = None
+
+    def __init__(self, source: SourceSeen) -> None:
+        self.source = source
+
+    def records(self, offset: Any) -> Counts | None:
         if not isinstance(offset, Mapping):
             return None
         for key in ("records", "offset"):
-            if _is_number(offset.get(key)):
-                return float(offset[key])
-        # One number per partition of one or more topics.
-        topics = list(offset.values())
-        if topics and all(isinstance(topic, Mapping) and all(map(_is_number, topic.values())) for topic in topics):
-            return float(sum(sum(topic.values()) for topic in topics))
+            if is_number(offset.get(key)):
+                return {"": float(offset[key])}
+        return per_partition(offset)
+
+    def committed(self, offset: Any, utc_s: float) -> Counts | None:
+        return {} if offset is None else self.records(offset)
+
+    def newest(self, utc_s: float, offsets: Sequence[Any], log: LogSeen | None) -> Sample | None:
         return None
 
-    def newest(self, source: SourceSeen, now_utc_s: float, offsets: Sequence[Any]) -> float | None:
-        return None
-
-    def began_s(self, source: SourceSeen, offsets: Sequence[Any]) -> float | None:
-        return None
+    def past(self, utc_s: float, offsets: Sequence[Any], log: LogSeen | None) -> Iterator[Sample]:
+        yield from ()
 
 
-class Rate:
+class Rate(Reported):
     """Spark's `rate`: an offset is seconds since its start, and the rows of a second follow from the options."""
 
-    def records(self, source: SourceSeen, offset: Any) -> float | None:
-        return float(self._rows(source, int(offset))) if _is_number(offset) else None
+    def records(self, offset: Any) -> Counts | None:
+        # Without its options, nobody knows how many rows a second has.
+        return {"": float(self._rows(int(offset)))} if is_number(offset) and self.source.options is not None else None
 
-    def newest(self, source: SourceSeen, now_utc_s: float, offsets: Sequence[Any]) -> float | None:
-        if source.created_s is None:
+    def newest(self, utc_s: float, offsets: Sequence[Any], log: LogSeen | None) -> Sample | None:
+        if self.source.created_s is None or self.source.options is None:
             return None
-        return float(self._rows(source, max(0, int(now_utc_s - source.created_s))))
+        return Sample(utc_s, {"": float(self._rows(max(0, int(utc_s - self.source.created_s))))})
 
-    def began_s(self, source: SourceSeen, offsets: Sequence[Any]) -> float | None:
-        return source.created_s
+    def past(self, utc_s: float, offsets: Sequence[Any], log: LogSeen | None) -> Iterator[Sample]:
+        if self.source.created_s is not None:
+            yield from _drawn(self.source.created_s, utc_s, lambda then_s: self.newest(then_s, offsets, log))
 
-    def _rows(self, source: SourceSeen, seconds: int) -> int:
-        options = {key.lower(): value for key, value in (source.options or {}).items()}
+    def _rows(self, seconds: int) -> int:
+        options = {key.lower(): value for key, value in (self.source.options or {}).items()}
         rate, ramp_s = int(options.get("rowspersecond", "1")), _whole_seconds(options.get("rampuptime", "0"))
         # As RateStreamProvider.valueAtSecond has it: the rate grows by the same step every second while it ramps up.
         ramped = min(seconds, ramp_s)
@@ -76,61 +93,50 @@ class Rate:
 class Embedded(Reported):
     """`format("elastream")`: arrivals follow from its options and the clock."""
 
-    def newest(self, source: SourceSeen, now_utc_s: float, offsets: Sequence[Any]) -> float | None:
+    def newest(self, utc_s: float, offsets: Sequence[Any], log: LogSeen | None) -> Sample | None:
         # Imported when needed: it brings pyarrow, which only the laboratory has.
-        from elastream.spark.source_options import newest
+        from elastream.events.options import newest
 
         try:
-            return float(newest(source.options or {}, now_utc_s, self._with_start(offsets)))
+            return Sample(utc_s, {"": float(newest(self.source.options or {}, utc_s, self._with_start(offsets)))})
         except (ElastreamError, TypeError, ValueError):
             return None
 
-    def began_s(self, source: SourceSeen, offsets: Sequence[Any]) -> float | None:
-        known = self._with_start(offsets)
-        return None if known is None else float(known["start_ms"]) / 1000
+    def past(self, utc_s: float, offsets: Sequence[Any], log: LogSeen | None) -> Iterator[Sample]:
+        if (known := self._with_start(offsets)) is not None:
+            began_s = float(known["start_ms"]) / 1000
+            yield from _drawn(began_s, utc_s, lambda then_s: self.newest(then_s, offsets, log))
 
     def _with_start(self, offsets: Sequence[Any]) -> Mapping[str, Any] | None:
         return next((offset for offset in offsets if isinstance(offset, Mapping) and "start_ms" in offset), None)
 
 
-class Uncounted:
+class Uncounted(Reported):
     """Offsets that number batches or lines, such as those of files: lag is unknown."""
 
-    def records(self, source: SourceSeen, offset: Any) -> float | None:
-        return None
+    problem: str | None = "its source does not tell how many records wait"
 
-    def newest(self, source: SourceSeen, now_utc_s: float, offsets: Sequence[Any]) -> float | None:
-        return None
-
-    def began_s(self, source: SourceSeen, offsets: Sequence[Any]) -> float | None:
+    def records(self, offset: Any) -> Counts | None:
         return None
 
 
-PROBES: dict[str, Probe] = {
-    "RateStreamMicroBatchStream": Rate(),
-    "FileStreamSource": Uncounted(),
-    "TextSocketMicroBatchStream": Uncounted(),
+PROBES: dict[str, Callable[[SourceSeen], Probe]] = {
+    "RateStreamMicroBatchStream": Rate,
+    "FileStreamSource": Uncounted,
+    "TextSocketMicroBatchStream": Uncounted,
+    "KafkaMicroBatchStream": KafkaLog,
 }
 """By the simple name of the stream's class."""
-PYTHON_PROBES: dict[str, Probe] = {"elastream": Embedded()}
+PYTHON_PROBES: dict[str, Callable[[SourceSeen], Probe]] = {"elastream": Embedded}
 """Sources written in Python share their classes, and are told apart by the name of their format."""
-_OTHERS = Reported()
 
 
 def probe_for(source: SourceSeen) -> Probe:
     """Who knows this source."""
     kind = source.kind.rpartition(".")[2]
     if kind.startswith("PythonMicroBatchStream"):
-        return PYTHON_PROBES.get(source.table or "", _OTHERS)
-    return PROBES.get(kind, _OTHERS)
-
-
-def records_between(probe: Probe, source: SourceSeen, start: Any, end: Any) -> float | None:
-    """Records between two offsets; there is none before the first offset."""
-    if start == end:
-        return 0.0
-    first, last = (0.0 if start is None else probe.records(source, start)), probe.records(source, end)
-    return None if first is None or last is None else max(0.0, last - first)
+        return PYTHON_PROBES.get(source.table or "", Reported)(source)
+    return PROBES.get(kind, Reported)(source)
 
 
 def read_limit(source: SourceSeen) -> ReadLimit | None:
@@ -145,8 +151,12 @@ def read_limit(source: SourceSeen) -> ReadLimit | None:
     return None
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _drawn(began_s: float, utc_s: float, at: Callable[[float], Sample | None]) -> Iterator[Sample]:
+    """Samples from the beginning until now."""
+    if began_s < utc_s:
+        for step in range(_PAST_SAMPLES):
+            if (sample := at(began_s + (utc_s - began_s) * step / _PAST_SAMPLES)) is not None:
+                yield sample
 
 
 def _whole_seconds(text: str) -> int:

@@ -42,12 +42,13 @@ class SparkPlatform:
         shrink_by: ShrinkBy = "decommission",
         emulated: bool = False,
         limits: Limits | None = None,
+        asks_logs: bool = True,
     ) -> None:
         check(spark, shrink_by=shrink_by)
         self.version = str(spark.version)
         self._context: Any = spark.sparkContext
         self._clock = clock
-        self._watch = JvmWatch.install(spark)
+        self._watch = JvmWatch.install(spark, asks_logs=asks_logs)
         self.executors = Executors(
             SparkBackend(spark), clock, shrink_by=shrink_by, expected=expected_executors(self._context), limits=limits
         )

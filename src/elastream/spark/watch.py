@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 from elastream.core.errors import ObservationFailed
@@ -12,21 +13,31 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+LOGS = {"KafkaMicroBatchStream": "KafkaLogs"}
+"""Who asks the log behind a stream, by the simple names of both classes."""
+
+log = logging.getLogger("elastream")
+
+
 class JvmWatch:
     """Watches all queries and jobs of an application. Made by `install`, ended by `remove`."""
 
-    def __init__(self, java: Any) -> None:
+    def __init__(self, spark: SparkSession, java: Any, queries: Any, *, asks_logs: bool) -> None:
+        self._spark = spark
         self._java = java
+        self._queries = queries
         self._read = 0
+        self._asking: dict[str, Any] = {}
+        self._to_ask = dict(LOGS) if asks_logs else {}
 
     @classmethod
-    def install(cls, spark: SparkSession) -> JvmWatch:
+    def install(cls, spark: SparkSession, *, asks_logs: bool = True) -> JvmWatch:
         """Compile the listener in the driver (a fifth of a second) and let it listen."""
         session: Any = spark
         queries = made(spark, "Queries", session._jsparkSession.sharedState())
         java = made(spark, "Watch", session.sparkContext._jsc.sc(), queries)
         java.install()
-        return cls(java)
+        return cls(spark, java, queries, asks_logs=asks_logs)
 
     def raw(self) -> str:
         """What the JVM knows, as JSON. What this tells is told again until `have_read` confirms it."""
@@ -47,8 +58,27 @@ class JvmWatch:
             said = (str(error).strip().splitlines() or [type(error).__name__])[0]
             raise ObservationFailed(f"the driver's JVM gave no look: {said}; tried again at the next tick") from error
         self.have_read(seen.note)
+        for query in seen.queries:
+            for source in query.sources or ():
+                self._ask_log(source.kind.rpartition(".")[2])
         return seen
+
+    def _ask_log(self, kind: str) -> None:
+        """When the first stream of a kind is seen: what asks its log needs the classes that came with it."""
+        name = self._to_ask.pop(kind, None)
+        if name is None:
+            return
+        try:
+            logs = made(self._spark, name, seen_from=self._queries.loaderOf(kind))
+            self._queries.askLogs(kind, logs)
+            self._asking[kind] = logs
+        except Exception as error:
+            # Another version of the source: without its log, lag is what Spark reports.
+            said = (str(error).strip().splitlines() or [type(error).__name__])[-1]
+            log.warning("the log behind %s cannot be asked, its lag is what Spark reports: %s", kind, said)
 
     def remove(self) -> None:
         """Stop listening."""
         self._java.remove()
+        for logs in self._asking.values():
+            logs.close()

@@ -1,12 +1,17 @@
 """The rules of the baseline policies."""
 
+import math
+from dataclasses import replace
+
 import pytest
 
 from elastream.core.errors import BadInput
+from elastream.core.observation import FinishedBatch
 from elastream.loop.planner import Planner
 from elastream.policies import Fixed, LagProportional, Threshold
 from elastream.policies.catalogue import policies
 from elastream.simulator.platform import PROVIDES
+from tests.making import knowing, observation, query, size
 from tests.stories.telling import application, tell
 
 
@@ -51,6 +56,34 @@ def test_lag_proportional_sizes_for_the_arrival_rate_with_headroom() -> None:
 def test_lag_proportional_begins_on_what_tasks_have_cost_when_the_first_batch_is_long() -> None:
     story = tell(application("two-queries", initial_workers=1), "constant(40k)", "lag-proportional", minutes=5)
     assert story.wanted()[-1] > 4
+
+
+def test_lag_proportional_adds_up_what_each_query_needs_and_says_which_needs_what() -> None:
+    app = application("two-queries", initial_workers=4)
+    last = tell(app, "constant(20k)", "lag-proportional", minutes=10).ticks[-1].decision
+    assert last is not None
+    slots = {query.name: last.evidence[f"slots/{query.name}"] for query in app.queries}
+    assert len(slots) == 2
+    for name, need in slots.items():
+        assert f"{name}: " in last.reason
+        assert f": {need:.1f} slots" in last.reason
+    assert size(last) == math.ceil(sum(slots.values()))  # type: ignore[arg-type]
+
+
+def test_lag_proportional_counts_a_query_without_input_as_idle_and_not_as_unknown() -> None:
+    looks = [replace(observation(at_s), queries=(query(at_s, arrived=10, committed=10),)) for at_s in (0.0, 60.0)]
+    known = knowing(*looks, provides=PROVIDES)
+    decision = LagProportional().decide(looks[-1], known, {})
+    assert (decision.kind, decision.reason, size(decision)) == ("set", "q is idle", 1)
+
+
+def test_lag_proportional_holds_and_says_which_source_keeps_silent() -> None:
+    batch = FinishedBatch(id=3, started_s=0.0, ended_s=50.0)
+    silent = replace(query(60.0, committed=10), finished=batch)
+    now = replace(observation(60.0, ready=3), queries=(silent,))
+    decision = LagProportional().decide(now, knowing(now, provides=PROVIDES), {})
+    assert (decision.kind, size(decision)) == ("hold", 3)
+    assert decision.reason == "arrival rate of q is not known: s does not tell how much has arrived"
 
 
 def test_policies_are_built_by_name_with_their_settings() -> None:

@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 
 from elastream.core.observation import ReadLimit
+from elastream.spark.inputs import Input
 from elastream.spark.look import SourceSeen
-from elastream.spark.newest import probe_for, read_limit, records_between
+from elastream.spark.newest import probe_for, read_limit
+from elastream.spark.offsets import Sample
 
 STREAMS = "org.apache.spark.sql.execution.streaming.sources"
 PYTHON = "org.apache.spark.sql.execution.datasources.v2.python.PythonMicroBatchStreamWithAdmissionControl"
@@ -19,25 +21,32 @@ def rate(**options: str) -> SourceSeen:
 def test_a_rate_source_has_its_rows_of_every_whole_second() -> None:
     source = rate(rowsPerSecond="50")
     probe = probe_for(source)
-    assert probe.newest(source, 1010.9, ()) == 500.0
-    assert probe.newest(source, 990.0, ()) == 0.0
-    assert records_between(probe, source, 3, 10) == 350.0
+    assert probe.newest(1010.9, (), None) == Sample(1010.9, {"": 500.0})
+    assert probe.newest(990.0, (), None) == Sample(990.0, {"": 0.0})
+    assert Input(source).between(3, 10) == 350.0
 
 
 @pytest.mark.parametrize(("seconds", "rows"), [(0, 0), (1, 2), (2, 6), (3, 12), (4, 20), (5, 30), (6, 40)])
 def test_a_rate_source_that_ramps_up_follows_sparks_own_table(seconds: int, rows: int) -> None:
     source = rate(rowsPerSecond="10", rampUpTime="4s")
-    assert probe_for(source).newest(source, 1000.0 + seconds, ()) == rows
+    assert probe_for(source).newest(1000.0 + seconds, (), None) == Sample(1000.0 + seconds, {"": rows})
+
+
+def test_a_rate_source_whose_options_are_not_shown_counts_nothing() -> None:
+    source = SourceSeen(kind=f"{STREAMS}.RateStreamMicroBatchStream", options=None, created_s=1000.0)
+    probe = probe_for(source)
+    assert probe.records(3) is None
+    assert probe.newest(1010.0, (), None) is None
 
 
 def test_the_embedded_source_is_asked_by_arithmetic_with_the_start_in_its_offsets() -> None:
     source = SourceSeen(kind=PYTHON, table="elastream", options={"workload": "constant(100)"})
     probe = probe_for(source)
     offset = {"offset": 40, "start_ms": 2_000_000}
-    assert probe.newest(source, 2010.0, (None, offset)) == 1000.0
-    assert probe.began_s(source, (offset,)) == 2000.0
-    assert probe.newest(source, 2010.0, ()) is None
-    assert probe.records(source, offset) == 40.0
+    assert probe.newest(2010.0, (None, offset), None) == Sample(2010.0, {"": 1000.0})
+    assert next(probe.past(2010.0, (offset,), None)) == Sample(2000.0, {"": 0.0})
+    assert probe.newest(2010.0, (), None) is None
+    assert probe.records(offset) == {"": 40.0}
 
 
 @pytest.mark.parametrize(
@@ -56,13 +65,14 @@ def test_the_embedded_source_is_asked_by_arithmetic_with_the_start_in_its_offset
 )
 def test_other_offsets_count_where_they_hold_a_number_of_records(offset: Any, records: float | None) -> None:
     source = SourceSeen(kind="com.example.Unheard")
-    assert probe_for(source).records(source, offset) == records
-    assert probe_for(source).newest(source, 1000.0, (offset,)) is None
+    counts = probe_for(source).records(offset)
+    assert (None if counts is None else sum(counts.values())) == records
+    assert probe_for(source).newest(1000.0, (offset,), None) is None
 
 
 def test_files_are_not_counted_by_their_offsets() -> None:
     source = SourceSeen(kind="org.apache.spark.sql.execution.streaming.runtime.FileStreamSource")
-    assert probe_for(source).records(source, {"logOffset": 3}) is None
+    assert probe_for(source).records({"logOffset": 3}) is None
 
 
 @pytest.mark.parametrize(
