@@ -159,7 +159,7 @@ def _report(plan: LivePlan, result: LiveResult, folder: Path) -> None:
     from elastream.service.page import write_page
 
     page = folder / "run.html"
-    write_page(read(result.journal), page, title="A live run", notes=[plan.capacity.note(), result.verdict.sentence])
+    write_page(read(result.journal), page, title="A live run", notes=[result.verdict.sentence])
     screen = console()
     screen.print()
     screen.print(result.verdict.sentence)

@@ -82,7 +82,7 @@ def run_live(plan: LivePlan, folder: Path, view: LiveView, say: Callable[[str], 
             guards=plan.guards or None,
             tick_s=plan.tick_s,
             journal__folder=str(journal),
-            emulated=True,
+            emulated=plan.capacity.note(),
         )
         try:
             _await_least(plan, handle)
@@ -104,8 +104,8 @@ def _await_least(plan: LivePlan, handle: Attachment | SwitchedOff) -> None:
 
 
 def _run_query(plan: LivePlan, spark: SparkSession, folder: Path, say: Callable[[str], None]) -> int:
+    from elastream.events.options import parse_options
     from elastream.spark.source import stream
-    from elastream.spark.source_options import parse_options
 
     total = parse_options(plan.options).total
     if total is None:

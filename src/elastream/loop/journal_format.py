@@ -9,7 +9,7 @@ Values equal to their defaults are left out; a reading is `[value, at_s]`.
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -65,6 +65,8 @@ class Header:
     fingerprint: str | None = None
     """Of the queries, when the file was begun; None before the first look."""
     shape: Mapping[str, Shape] | None = None
+    notes: tuple[str, ...] = ()
+    """What must stand beside every figure and picture of the run."""
 
     @property
     def run(self) -> tuple[str | None, str]:
@@ -86,6 +88,7 @@ def describe(
     max_age_s: float,
     utc_s: float,
     spark: str | None = None,
+    notes: Sequence[str] = (),
 ) -> Header:
     """The header of a run that begins now. What only a look can tell is added with the first one."""
     return Header(
@@ -100,6 +103,7 @@ def describe(
         started_utc=datetime.fromtimestamp(utc_s, UTC).isoformat(timespec="milliseconds"),
         elastream=elastream_version(),
         spark=spark,
+        notes=tuple(notes),
     )
 
 

@@ -42,7 +42,7 @@ def page(recording: Recording, *, title: str | None = None, notes: Sequence[str]
             "header",
             element("h1", heading),
             facts(recording.header, history, is_virtual=is_virtual),
-            notes_told([*notes, *recording.warnings], left_out),
+            notes_told([*recording.header.notes, *notes, *recording.warnings], left_out),
         )
     ]
     if history.at:
