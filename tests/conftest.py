@@ -10,7 +10,8 @@ import pytest
 from hypothesis import settings
 
 from elastream.core.errors import suggestion
-from elastream.spark.java import JavaNotFound, java_home
+from elastream.kafka.jars import BROKER, lacking
+from elastream.machine.java import JavaNotFound, java_home
 
 # The same examples on every run and no time limit: a property fails because it is wrong, not because of luck or load.
 settings.register_profile("elastream", derandomize=True, deadline=None)
@@ -29,6 +30,16 @@ def missing_for_spark() -> str | None:
     return None
 
 
+def missing_for_kafka() -> str | None:
+    if importlib.util.find_spec("confluent_kafka") is None:
+        return "confluent-kafka is not installed"
+    try:
+        java_home()
+    except JavaNotFound as reason:
+        return str(reason)
+    return lacking(BROKER)
+
+
 def missing_for_browser() -> str | None:
     lacking = [name for name in ("chromium", "chromedriver") if shutil.which(name) is None]
     return f"{' and '.join(lacking)} not found (Debian: apt-get install chromium chromium-driver)" if lacking else None
@@ -37,6 +48,7 @@ def missing_for_browser() -> str | None:
 # A capability's name, and what the machine lacks for it, if anything. The name is also a marker, for `-m`.
 CAPABILITIES: dict[str, Callable[[], str | None]] = {
     "spark": missing_for_spark,
+    "kafka": missing_for_kafka,
     "browser": missing_for_browser,
 }
 

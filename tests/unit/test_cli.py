@@ -14,7 +14,10 @@ from elastream.cli import app as cli_app
 from elastream.cli import main
 from elastream.core.errors import JournalError
 
-COMMANDS = ("demo", "live", "simulate", "why", "page", "replay", "policies", "workloads", "models", "config")
+COMMANDS = (
+    "demo", "live", "run", "launcher", "simulate", "why", "page", "replay",
+    "policies", "workloads", "models", "config", "produce",
+)  # fmt: skip
 
 
 @pytest.fixture(autouse=True)

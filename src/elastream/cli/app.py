@@ -10,12 +10,16 @@ import typer
 from elastream.cli.cluster import cluster
 from elastream.cli.config import config
 from elastream.cli.demo import demo
+from elastream.cli.kafka import kafka
 from elastream.cli.live import live
 from elastream.cli.models import models
 from elastream.cli.output import tell
 from elastream.cli.page import page
 from elastream.cli.policies import policies
+from elastream.cli.produce import produce
 from elastream.cli.replay import replay
+from elastream.cli.run import CONTEXT, launcher
+from elastream.cli.run import run as run_script
 from elastream.cli.simulate import simulate
 from elastream.cli.why import why
 from elastream.cli.workloads import workloads
@@ -34,9 +38,12 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, live, simulate, why, page, replay, policies, workloads, models, config):
+for command in (demo, live, simulate, why, page, replay, policies, workloads, models, config, produce):
     app.command()(command)
+app.command("run", context_settings=CONTEXT)(run_script)
+app.command()(launcher)
 app.add_typer(cluster)
+app.add_typer(kafka)
 
 
 def _version(asked: bool) -> None:

@@ -1,0 +1,140 @@
+"""`elastream kafka`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from elastream.cli.options import Json
+from elastream.cli.output import console, print_json, tell
+
+if TYPE_CHECKING:
+    from elastream.kafka.broker_folder import BrokerFolder
+    from elastream.kafka.broker_status import BrokerStatus
+
+Folder = Annotated[
+    Path | None,
+    typer.Option("--folder", metavar="FOLDER", help="Where its data lies; one for each broker.", show_default=False),
+]
+
+kafka = typer.Typer(
+    name="kafka",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    help="""Start, stop and show a Kafka broker on this machine, for development and tests.
+
+    [bold]Examples[/bold]
+
+    elastream kafka up
+
+    elastream kafka status
+
+    elastream kafka down
+    """,
+)
+
+
+@kafka.command()
+def up(
+    port: Annotated[int | None, typer.Option(help="Port on loopback; any free one if not named.")] = None,
+    heap: Annotated[str, typer.Option(help="Memory for the broker's heap, such as 512m or 2g.")] = "512m",
+    folder: Folder = None,
+    json: Json = False,
+) -> None:
+    """Start a broker that stays until `elastream kafka down`, and print its bootstrap address.
+
+    It listens on loopback only. Its jars are fetched by Maven the first time; ELASTREAM_KAFKA_JARS names a folder of
+    your own instead.
+
+    [bold]Examples[/bold]
+
+    elastream kafka up
+
+    elastream kafka up --folder second --port 9092 --heap 1g
+    """
+    from elastream.kafka.broker import BrokerSettings
+    from elastream.kafka.broker import up as start
+    from elastream.kafka.broker_folder import BrokerError
+    from elastream.kafka.broker_status import status as look
+    from elastream.kafka.jars import silently
+
+    settings = BrokerSettings(port=port, heap=heap, folder=folder)
+    where, _, is_new = start(settings, silently if json else tell)
+    now = look(where)
+    if not now.is_up:
+        raise BrokerError(f"{_sentence(now)}; stop it first: elastream kafka down{_option(folder)}")
+    if json:
+        print_json({"started": is_new, **now.to_json()})
+        return
+    screen = console()
+    screen.print(_sentence(now) if is_new else f"already {_sentence(now)}", soft_wrap=True)
+    screen.print(f"stop it: elastream kafka down{_option(folder)}", soft_wrap=True)
+
+
+@kafka.command()
+def down(folder: Folder = None, json: Json = False) -> None:
+    """Stop the broker, and remove its folder with all topics.
+
+    [bold]Examples[/bold]
+
+    elastream kafka down
+    """
+    from elastream.machine.keeping import down as stop
+
+    where = _folder(folder)
+    was_there = stop(where)
+    if json:
+        print_json({"stopped": was_there, "folder": str(where.path)})
+    elif was_there:
+        console().print(f"down: {where.path} and its processes are gone", soft_wrap=True)
+    else:
+        console().print(f"no broker in {where.path}: nothing to stop", soft_wrap=True)
+
+
+@kafka.command()
+def status(folder: Folder = None, json: Json = False) -> None:
+    """Show whether the broker runs, and where.
+
+    [bold]Examples[/bold]
+
+    elastream kafka status --json
+    """
+    from elastream.kafka.broker_status import status as look
+
+    now = look(_folder(folder))
+    if json:
+        print_json(now.to_json())
+        return
+    screen = console()
+    screen.print(_sentence(now), soft_wrap=True)
+    if now.state is not None:
+        processes = now.to_json()["processes"]
+        shown = (f"{one['name']} {one['pid']}{'' if one['running'] else ' (gone)'}" for one in processes)
+        screen.print(f"processes: {', '.join(shown)}", soft_wrap=True)
+        if not now.is_up:
+            screen.print(f"clean up: elastream kafka down{_option(folder)}", soft_wrap=True)
+
+
+def _folder(folder: Path | None) -> BrokerFolder:
+    from elastream.kafka.broker_folder import BrokerFolder, standing_folder
+
+    return standing_folder() if folder is None else BrokerFolder(path=folder.absolute())
+
+
+def _option(folder: Path | None) -> str:
+    return "" if folder is None else f" --folder {folder}"
+
+
+def _sentence(now: BrokerStatus) -> str:
+    path, state = now.folder.path, now.state
+    if state is None:
+        return f"no broker in {path}; start one: elastream kafka up"
+    if "keeper" not in now.running:
+        return f"down, but not cleaned up: the process that kept the broker in {path} was killed"
+    if state.bootstrap is None:
+        return f"starting or stopping in {path}"
+    if "broker" not in now.running:
+        return f"broken: the broker in {path} has ended; see {now.folder.log_file}"
+    return f"up: {state.bootstrap} (heap {state.heap}; log {now.folder.log_file})"

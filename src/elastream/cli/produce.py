@@ -1,0 +1,179 @@
+"""`elastream produce`."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from elastream.cli.output import console, tell
+from elastream.core.errors import BadInput, ElastreamError
+
+if TYPE_CHECKING:
+    from confluent_kafka import Producer
+
+    from elastream.kafka.producer import Production, Troubles
+    from elastream.kafka.producer_client import Target
+
+
+PARTITIONS = 4
+"""Of a topic that is created, as of the embedded source."""
+
+
+def produce(
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="What makes events: keyed, or package.module:Class.")],
+    workload: Annotated[str, typer.Option(metavar="TEXT", help="The rate over time; see elastream workloads.")],
+    bootstrap: Annotated[str, typer.Option(metavar="HOST:PORT", help="The broker, or several with commas between.")],
+    topic: Annotated[str, typer.Option(metavar="NAME", help="Where to write.")] = "events",
+    seed: Annotated[int, typer.Option(min=0, help="Of the workload's noise and of the events.")] = 0,
+    partitions: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Refuse a topic that has another number; for --create, 4.")
+    ] = None,
+    create: Annotated[bool, typer.Option("--create", help="Create the topic if there is none.")] = False,
+    duration: Annotated[
+        str | None, typer.Option(metavar="TIME", help="End after so much of the workload's time.")
+    ] = None,
+    rows: Annotated[
+        int | None, typer.Option(min=0, metavar="N", help="End before event N, those before --first counted.")
+    ] = None,
+    first: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Go on with event N, as if all before were there.")
+    ] = 0,
+    max_speed: Annotated[
+        bool, typer.Option("--max", help="As fast as possible, whatever the workload says; needs an end.")
+    ] = False,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="An option of the events: keys, hotShare, start ...; may be repeated."),
+    ] = None,
+    client: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="A setting of librdkafka; never shown; may be repeated."),
+    ] = None,
+    client_config: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Settings of librdkafka, one KEY=VALUE per line: for secrets.")
+    ] = None,
+) -> None:
+    """Write generated events to a Kafka topic, at the rate that a workload says.
+
+    Event n is made from n alone and goes to partition n modulo their number: the same events as
+    [bold]format("elastream")[/bold] makes inside of Spark. Nothing is dropped: what cannot be written in time is written
+    late, and that is told. The exit code is 1 if an event was not acknowledged.
+
+    [bold]Examples[/bold]
+
+    elastream produce keyed --workload 'constant(5k)' --bootstrap localhost:9092 --topic clicks --create
+
+    elastream produce keyed --workload 'cosine(1k..9k, period=10m)' --duration 30m --option hotShare=20% --bootstrap localhost:9092
+
+    elastream produce keyed --workload 1k --rows 10000000 --max --bootstrap localhost:9092 --topic full --create
+
+    elastream produce keyed --workload 'constant(5k)' --bootstrap kafka:9093 --client-config kafka.properties
+    """  # noqa: E501 - an example is one line
+    from elastream.events.options import parse_options
+    from elastream.kafka.producer import Production, Troubles, start_of
+    from elastream.kafka.producer_client import Target, connect, read_client_file
+
+    given = _event_options(
+        {"generator": source, "workload": workload, "seed": seed, "partitions": partitions, "duration": duration}
+        | {"rows": rows},
+        _pairs(option or (), "--option"),
+    )
+    # Everything that can be wrong is told before anybody is asked.
+    Production(topic=topic, options=parse_options(given), start_s=0.0, first=first, paced=not max_speed)
+    settings = (read_client_file(client_config) if client_config else {}) | _pairs(client or (), "--client")
+    target, troubles = Target(bootstrap=bootstrap, topic=topic, settings=settings), Troubles()
+    producer = connect(target, troubles)
+    count = _partitions(producer, target, troubles, partitions, create=create)
+    options = parse_options({**given, "partitions": str(count)})
+    start_s = start_of(options, first, time.time())
+    tell(f"writing to topic {topic!r} at {bootstrap}, {count} partitions, from event {first}")
+    if not max_speed:
+        tell(f"the workload's time zero is {start_s:.3f}; --option start={start_s:.3f} --first N keeps to its schedule")
+    _run(
+        producer,
+        troubles,
+        Production(topic=topic, options=options, start_s=start_s, first=first, paced=not max_speed),
+    )
+
+
+def _event_options(flags: Mapping[str, object], more: Mapping[str, str]) -> dict[str, str]:
+    for name in more:
+        if name.lower() in flags:
+            where = "as SOURCE" if name.lower() == "generator" else f"as --{name.lower()}"
+            raise BadInput(f"--option {name}: give it {where}")
+        if name.lower() == "rowsperbatch":
+            raise BadInput(f"--option {name}: it limits what a query reads, and nothing is read here")
+    return {name: str(value) for name, value in flags.items() if value is not None} | dict(more)
+
+
+def _pairs(texts: Sequence[str], flag: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            # Without its text: what stands there may be a secret.
+            raise BadInput(f"{flag}: write it as KEY=VALUE")
+        if name.strip() in found:
+            raise BadInput(f"{flag} {name.strip()}: it is given twice")
+        found[name.strip()] = value
+    return found
+
+
+def _partitions(producer: Producer, target: Target, troubles: Troubles, wanted: int | None, *, create: bool) -> int:
+    from elastream.kafka.producer_client import create_topic, topic_partitions
+
+    found = topic_partitions(producer, target, troubles)
+    if found is None and not create:
+        raise ElastreamError(f"{target.bootstrap}: there is no topic {target.topic!r}; --create makes it")
+    if found is None:
+        found = wanted or PARTITIONS
+        create_topic(target, found)
+    if wanted is not None and found != wanted:
+        raise ElastreamError(
+            f"topic {target.topic!r} has {found} partitions, and --partitions says {wanted}; leave it out, or take"
+            " another topic"
+        )
+    return found
+
+
+def _run(producer: Producer, troubles: Troubles, production: Production) -> None:
+    from elastream.cli.produce_view import ProduceView
+    from elastream.kafka.producer import ProducerRun
+
+    with _signals() as caught, ProduceView(paced=production.paced) as view:
+        run = ProducerRun(
+            production, producer, troubles, tell=view.tell, show=view.show, stopping=lambda: bool(caught)
+        )  # fmt: skip
+        verdict = run.run()
+    console().print(verdict.sentence, soft_wrap=True)
+    if not verdict.right:
+        # What is still queued is given up, or ending the process would wait for it.
+        producer.purge()
+        if not caught:
+            raise ElastreamError(verdict.failure)
+        tell(verdict.failure)
+    if caught:
+        raise typer.Exit(128 + caught[0])
+
+
+@contextmanager
+def _signals() -> Iterator[list[int]]:
+    """The first Ctrl-C asks for an orderly end, and so does a polite kill; a second one does not wait."""
+    caught: list[int] = []
+
+    def note(number: int, frame: object) -> None:
+        caught.append(number)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield caught
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

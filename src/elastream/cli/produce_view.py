@@ -1,0 +1,77 @@
+"""How a producer keeps up, on stderr: one line that moves on a terminal, a line now and then elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from elastream.cli.output import error_console, tell
+
+if TYPE_CHECKING:
+    from rich.status import Status
+
+    from elastream.kafka.producer_verdict import Standing
+
+LINE_EVERY_S = 5.0
+# Rates are over the last seconds: long enough to be steady, short enough to follow a spike.
+WINDOW_S = 5.0
+DRAW_EVERY_S = 0.25
+
+
+class ProduceView:
+    """Shows what was achieved against what was intended."""
+
+    def __init__(self, *, paced: bool) -> None:
+        self._paced = paced
+        self._seen: deque[Standing] = deque()
+        self._shown_s = 0.0
+        self._status: Status | None = None
+
+    def __enter__(self) -> ProduceView:
+        if sys.stderr.isatty():
+            self._status = error_console().status("waiting for the first event ...")
+            self._status.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self._status is not None:
+            self._status.stop()
+
+    def tell(self, line: str) -> None:
+        """Something that happened."""
+        if self._status is not None:
+            self._status.console.print(line, soft_wrap=True)
+        else:
+            tell(line)
+
+    def show(self, standing: Standing) -> None:
+        """Take in one look; there are many of them in a second."""
+        every_s = LINE_EVERY_S if self._status is None else DRAW_EVERY_S
+        if self._seen and standing.at_s - self._seen[-1].at_s < DRAW_EVERY_S:
+            return
+        self._seen.append(standing)
+        while standing.at_s - self._seen[0].at_s > WINDOW_S + DRAW_EVERY_S:
+            self._seen.popleft()
+        if standing.at_s - self._shown_s < every_s:
+            return
+        self._shown_s = standing.at_s
+        if self._status is None:
+            tell(self.line())
+        else:
+            self._status.update(self.line())
+
+    def line(self) -> str:
+        """The last look, with rates over the ones before."""
+        old, now = self._seen[0], self._seen[-1]
+        over_s = now.at_s - old.at_s
+        achieved, intended = (
+            (last - before) / over_s if over_s > 0 else 0.0
+            for last, before in ((now.acknowledged, old.acknowledged), (now.due, old.due))
+        )
+        parts = [f"{now.at_s:6.1f} s", f"{now.acknowledged:,} acknowledged", f"{achieved:,.0f}/s"]
+        if self._paced:
+            parts[-1] += f" of {intended:,.0f}/s intended"
+            parts.append(f"behind by {now.behind:,} events, {now.late_s:.1f} s")
+        return "  ".join(parts)

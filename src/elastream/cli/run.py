@@ -1,0 +1,158 @@
+"""`elastream run` and `elastream launcher`."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from elastream.cli.options import Conf
+from elastream.core.errors import BadInput, CannotRun
+
+if TYPE_CHECKING:
+    from elastream.launch.orders import Orders
+
+# What stands behind the script belongs to the script.
+CONTEXT = {"allow_interspersed_args": False}
+
+
+def run(
+    script: Annotated[Path, typer.Argument(metavar="APP.PY", help="A PySpark script, as it is.")],
+    arguments: Annotated[list[str] | None, typer.Argument(metavar="ARGS", help="Its own arguments.")] = None,
+    policy: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME(KEY=VALUE)", help="What decides, with settings if wanted. Default: lag-proportional."
+        ),
+    ] = None,
+    executors: Annotated[
+        str | None, typer.Option(metavar="MIN:MAX", help="Bounds. Default: 1:10, on a cluster of its own fewer.")
+    ] = None,
+    cores: Annotated[int | None, typer.Option(min=1, metavar="NUMBER", help="Of an executor. Default: 1.")] = None,
+    memory: Annotated[str | None, typer.Option(metavar="SIZE", help="Of an executor, such as 2g. Default: 1g.")] = None,
+    slo: Annotated[
+        str | None, typer.Option(metavar="DURATION", help="95 of 100 records are to be committed within this time.")
+    ] = None,
+    master: Annotated[
+        str | None, typer.Option(metavar="URL", help="The cluster. Default: the script's or Spark's own, or a new one.")
+    ] = None,
+    assignments: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="PATH=VALUE", help="A setting of `elastream config`; may be repeated."),
+    ] = None,
+    conf: Conf = None,
+    journal: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Record every tick there.")] = None,
+    kafka: Annotated[bool, typer.Option("--kafka", help="Add the jars of Spark's Kafka connector.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Look and say what would be done; change nothing.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Do not tell of every decision.")] = False,
+) -> None:
+    """Run somebody's PySpark Structured Streaming script, unchanged, with as many executors as its queries need.
+
+    Output, arguments, signals and exit code are the script's; what we have to say goes to stderr, a line per decision.
+    Settings that elastic executors need are added where nobody has set them; options given here win over the script.
+    Where no master is named, a cluster is started on this machine for the run. The session's master must not be
+    local[N], and dynamic allocation must be off.
+
+    [bold]Examples[/bold]
+
+    elastream run app.py
+
+    elastream run --executors 2:16 --slo 30s --journal runs/app --master spark://host:7077 app.py --its-own options
+
+    elastream run --dry-run --policy 'threshold(high=0.9)' --kafka app.py
+
+    [bold]The same through spark-submit[/bold], with settings as properties:
+
+    spark-submit --master URL --conf spark.elastream.executors.max=16 "$(elastream launcher)" app.py --its-own options
+    """
+    from elastream.launch import LAUNCHER
+    from elastream.launch.orders import Orders, assigned, checked_script
+
+    settings = {
+        **assigned(assignments or []),
+        **_flags(policy, executors, slo, journal),
+        **({"guards.pause.mode": "dry-run"} if dry_run else {}),
+    }
+    orders = Orders(
+        script=checked_script(script),
+        arguments=tuple(arguments or ()),
+        settings=settings,
+        conf=_conf(conf or [], master, cores, memory),
+        kafka=kafka,
+        quiet=quiet,
+    )
+    _check(orders)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # In the place of this process: signals, exit code and process id are then the script's without any forwarding.
+    os.execv(sys.executable, [sys.executable, str(LAUNCHER), *orders.as_arguments()])
+
+
+def launcher() -> None:
+    """Print the file that spark-submit is to start in place of a script.
+
+    [bold]Examples[/bold]
+
+    spark-submit --master URL --conf spark.elastream.policy=threshold "$(elastream launcher)" app.py --its-own options
+
+    The Python that spark-submit uses (PYSPARK_PYTHON) must have Elastream installed. Behind the file, --set PATH=VALUE,
+    --conf KEY=VALUE and --quiet may stand before the script; see elastream run --help.
+    """
+    from elastream.launch import LAUNCHER
+
+    typer.echo(str(LAUNCHER))
+
+
+def _flags(policy: str | None, executors: str | None, slo: str | None, journal: Path | None) -> dict[str, Any]:
+    from elastream.cli.reading import read_arguments, read_bounds, read_policy, read_seconds
+    from elastream.core.callform import parse_call
+
+    flags: dict[str, Any] = {}
+    if policy is not None:
+        flags["policy"] = read_policy(policy).name
+        given = read_arguments(parse_call(policy, what="policy"))
+        flags |= {f"policy_settings.{key}": value for key, value in given.items()}
+    if executors is not None:
+        low, high = read_bounds(executors.replace(":", ".."), "--executors")
+        flags |= {"executors.min": low, "executors.max": high}
+    if slo is not None:
+        flags["slo.p95_s"] = read_seconds(slo, "--slo")
+    if journal is not None:
+        # The script may change its folder before the journal is begun.
+        flags["journal.folder"] = journal.absolute()
+    return flags
+
+
+def _conf(pairs: list[str], master: str | None, cores: int | None, memory: str | None) -> dict[str, str]:
+    from elastream.config import spark_arguments
+
+    conf = spark_arguments(pairs)
+    if master is not None:
+        conf["spark.master"] = master
+    if cores is not None:
+        conf["spark.executor.cores"] = str(cores)
+    if memory is not None:
+        if re.fullmatch(r"\d+[mg]b?", memory.strip().lower()) is None:
+            raise BadInput(f"--memory: found {memory!r}; write it as 512m or 2g")
+        conf["spark.executor.memory"] = memory.strip()
+    return conf
+
+
+def _check(orders: Orders) -> None:
+    """What can be found wrong before anything is started."""
+    from elastream.launch.setting_up import MASTER, is_off, require_elastic, settings_for
+    from elastream.policies import policies
+
+    found = settings_for(orders.settings, orders.conf)
+    policies.build(found.policy, found.policy_settings)
+    if MASTER in orders.conf and not is_off(orders.conf):
+        try:
+            require_elastic({"spark.decommission.enabled": "true", **orders.conf})
+        except CannotRun as reason:
+            raise BadInput(str(reason)) from None

@@ -1,0 +1,103 @@
+"""Topics of a broker: made, removed, and given more partitions; done means that clients see it."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from typing import TYPE_CHECKING
+
+from elastream.core.errors import BadInput, ElastreamError
+
+if TYPE_CHECKING:
+    from confluent_kafka.admin import AdminClient
+    from confluent_kafka.admin._metadata import TopicMetadata
+
+PATIENCE_S = 30.0
+LOOK_EVERY_S = 0.05
+
+# What it has to say comes as errors; its log would be lines on standard error about every attempt to connect.
+quiet = logging.getLogger("elastream.kafka.client")
+quiet.addHandler(logging.NullHandler())
+quiet.propagate = False
+
+
+class TopicError(ElastreamError):
+    """A topic that could not be made, changed or removed."""
+
+
+def create_topic(bootstrap: str, name: str, partitions: int = 1, config: Mapping[str, str] | None = None) -> None:
+    """Make a topic with one copy of everything; `config` as Kafka spells it, such as `retention.ms`."""
+    _require(partitions >= 1, name, f"{partitions} is not a number of partitions from 1")
+    admin = _admin(bootstrap)
+    from confluent_kafka.cimpl import NewTopic
+
+    wanted = NewTopic(name, num_partitions=partitions, replication_factor=1, config=dict(config or {}))
+    _finish(admin.create_topics([wanted], request_timeout=PATIENCE_S)[name], f"{name}: cannot be made", bootstrap)
+    _until(admin, bootstrap, name, lambda topic: topic is not None and _led(topic) >= partitions)
+
+
+def delete_topic(bootstrap: str, name: str) -> None:
+    """Remove a topic and all that is in it."""
+    admin = _admin(bootstrap)
+    _finish(admin.delete_topics([name], request_timeout=PATIENCE_S)[name], f"{name}: cannot be removed", bootstrap)
+    _until(admin, bootstrap, name, lambda topic: topic is None)
+
+
+def add_partitions(bootstrap: str, name: str, total: int) -> None:
+    """Let a topic have that many partitions, more than it has; what is there stays where it is."""
+    _require(total >= 1, name, f"{total} is not a number of partitions from 1")
+    admin = _admin(bootstrap)
+    from confluent_kafka.cimpl import NewPartitions
+
+    done = admin.create_partitions([NewPartitions(name, total)], request_timeout=PATIENCE_S)[name]
+    _finish(done, f"{name}: cannot have {total} partitions", bootstrap)
+    _until(admin, bootstrap, name, lambda topic: topic is not None and _led(topic) >= total)
+
+
+def _require(holds: bool, name: str, found: str) -> None:
+    if not holds:
+        raise BadInput(f"topic {name}: {found}")
+
+
+def _admin(bootstrap: str) -> AdminClient:
+    try:
+        from confluent_kafka.admin import AdminClient
+    except ModuleNotFoundError:
+        raise TopicError("topics need confluent-kafka: pip install 'elastream[kafka]'") from None
+    return AdminClient({"bootstrap.servers": bootstrap}, logger=quiet)
+
+
+def _finish(done: Future[None], problem: str, bootstrap: str) -> None:
+    from confluent_kafka import KafkaException
+
+    try:
+        done.result(PATIENCE_S)
+    except KafkaException as failed:
+        raise TopicError(f"topic {problem}: {failed.args[0].str()} (broker {bootstrap})") from failed
+    except TimeoutError as late:
+        raise TopicError(f"topic {problem}: no answer within {PATIENCE_S:.0f} s (broker {bootstrap})") from late
+
+
+def _until(admin: AdminClient, bootstrap: str, name: str, holds: Callable[[TopicMetadata | None], bool]) -> None:
+    """A broker answers when its controller has decided, a moment before clients are told."""
+    from confluent_kafka import KafkaException
+
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            # Of all topics: asking for one by name may make it.
+            found = admin.list_topics(timeout=PATIENCE_S).topics.get(name)
+        except KafkaException as failed:
+            raise TopicError(f"topic {name}: {failed.args[0].str()} (broker {bootstrap})") from failed
+        if holds(found):
+            return
+        if time.monotonic() > deadline:
+            raise TopicError(f"topic {name}: not as wanted after {PATIENCE_S:.0f} s (broker {bootstrap})")
+        time.sleep(LOOK_EVERY_S)
+
+
+def _led(topic: TopicMetadata) -> int:
+    """Partitions that can be written: those with a leader."""
+    return sum(partition.leader >= 0 for partition in topic.partitions.values())

@@ -1,0 +1,50 @@
+"""From the launcher's command line to the end of the script."""
+
+from __future__ import annotations
+
+import atexit
+import importlib.util
+import os
+import sys
+from collections.abc import Sequence
+
+from elastream.core.errors import BadInput, ElastreamError
+from elastream.launch.orders import Orders, read_orders
+from elastream.launch.script import run_as_main
+from elastream.launch.telling import say, take_over_warnings
+
+
+def launch(arguments: Sequence[str]) -> None:
+    """Run the script; what it raises, its exit code among it, is for Python to deal with as ever."""
+    try:
+        orders = _checked(read_orders(arguments))
+    except ElastreamError as wrong:
+        say(str(wrong))
+        sys.exit(2 if isinstance(wrong, BadInput) else 1)
+    from elastream.launch.sessions import Sessions
+
+    take_over_warnings()
+    sessions = Sessions(orders, say)
+    sessions.install()
+    # After the last thread of the script has ended, and after what it has registered itself.
+    atexit.register(sessions.end)
+    try:
+        run_as_main(orders.script, orders.arguments)
+    except Exception:
+        # A script that makes something else of a refusal has no more to say than we had.
+        if sessions.refused is None:
+            raise
+    if sessions.refused is not None:
+        sys.exit(sessions.refused)
+
+
+def _checked(orders: Orders) -> Orders:
+    if importlib.util.find_spec("pyspark") is None:
+        raise BadInput("pyspark is not installed for this Python; use the one that the script runs with")
+    if orders.kafka and "PYSPARK_GATEWAY_PORT" in os.environ:
+        raise BadInput("--kafka: the driver's JVM runs already; give spark-submit the connector with --jars")
+    if orders.kafka and "--jars" in os.environ.get("PYSPARK_SUBMIT_ARGS", ""):
+        raise BadInput(
+            "--kafka: the --jars in PYSPARK_SUBMIT_ARGS would win; write them as --conf spark.jars=... instead"
+        )
+    return orders

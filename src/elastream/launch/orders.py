@@ -1,0 +1,95 @@
+"""What a launched application is to be run with: the launcher's own arguments, then the script and its arguments."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+from elastream.config import spark_arguments
+from elastream.core.errors import BadInput
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Orders:
+    """A script, and what the person who starts it wants."""
+
+    script: Path
+    arguments: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Paths of `elastream config` -> values."""
+    conf: Mapping[str, str] = field(default_factory=dict)
+    """Spark's properties that win over the script's own."""
+    kafka: bool = False
+    quiet: bool = False
+
+    def as_arguments(self) -> list[str]:
+        """The arguments from which `read_orders` makes the same."""
+        return [
+            *(word for key, value in self.settings.items() for word in ("--set", f"{key}={value}")),
+            *(word for key, value in self.conf.items() for word in ("--conf", f"{key}={value}")),
+            *["--kafka"] * self.kafka,
+            *["--quiet"] * self.quiet,
+            "--",
+            str(self.script),
+            *self.arguments,
+        ]
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise BadInput(f"launcher: {message}")
+
+
+def read_orders(arguments: Sequence[str]) -> Orders:
+    """From the launcher's command line; BadInput if there is no such script."""
+    options, rest = _split(arguments)
+    parser = _Parser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--set", action="append", default=[])
+    parser.add_argument("--conf", action="append", default=[])
+    parser.add_argument("--kafka", action="store_true")
+    parser.add_argument("--quiet", action="store_true")
+    found = parser.parse_args(options)
+    if not rest:
+        raise BadInput("launcher: no script; name the application's .py file")
+    return Orders(
+        script=checked_script(Path(rest[0])),
+        arguments=tuple(rest[1:]),
+        settings=assigned(found.set),
+        conf=spark_arguments(found.conf),
+        kafka=found.kafka,
+        quiet=found.quiet,
+    )
+
+
+def checked_script(path: Path) -> Path:
+    """The script, if it is one that can be run."""
+    if not path.exists():
+        raise BadInput(f"{path}: there is no such file; name the application's .py file")
+    if path.suffix != ".py" or not path.is_file():
+        raise BadInput(f"{path}: it is not a Python script; name the application's .py file")
+    return path
+
+
+def assigned(pairs: Sequence[str]) -> dict[str, str]:
+    """What `--set path=value` says."""
+    settings = {}
+    for pair in pairs:
+        path, equals, value = pair.partition("=")
+        if not equals or not path.strip():
+            raise BadInput(f"--set {pair}: write it as path=value")
+        settings[path.strip()] = value.strip()
+    return settings
+
+
+def _split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Our options, and everything from the script on: an option behind it is the script's."""
+    words = list(arguments)
+    place = 0
+    while place < len(words) and words[place].startswith("-"):
+        if words[place] == "--":
+            return words[:place], words[place + 1 :]
+        place += 2 if words[place] in ("--set", "--conf") else 1
+    return words[:place], words[place:]

@@ -1,0 +1,109 @@
+"""What a session that is about to be made still needs, and what rules it out: values only, nothing is touched."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from elastream.attachment import ENABLED, GUARDS, PREFIX
+from elastream.config import Settings, resolve
+from elastream.core.errors import CannotRun
+from elastream.spark.session import check, memory_bytes, session_settings
+
+MASTER = "spark.master"
+# Spark's own default; without it an executor's size on a cluster of one's own would not be known.
+EXECUTOR_MEMORY = "1g"
+LEFT_ALONE = frozenset({"spark.sql.shuffle.partitions"})
+"""The first batch freezes it in the checkpoint, and it is the number of output files: both are the application's."""
+
+
+def is_off(conf: Mapping[str, str]) -> bool:
+    """Whether the script is to run as if we were not there."""
+    return conf.get(ENABLED, "true").strip().lower() == "false"
+
+
+def settings_for(given: Mapping[str, Any], conf: Mapping[str, str]) -> Settings:
+    """The settings of the loop, as `attach` will find them."""
+    ours = {key: value for key, value in conf.items() if key.startswith(PREFIX) and key != ENABLED}
+    return resolve(given, ours, os.environ, None, defaults=GUARDS).settings
+
+
+def is_bounded(given: Mapping[str, Any], conf: Mapping[str, str]) -> bool:
+    """Whether anybody said how many executors there may be."""
+    ours = {key: value for key, value in conf.items() if key.startswith(PREFIX) and key != ENABLED}
+    origins = resolve(given, ours, os.environ, None).origins
+    return any(origins[f"executors.{name}"].origin != "default" for name in ("min", "max"))
+
+
+def missing_settings(conf: Mapping[str, str], settings: Settings) -> dict[str, str]:
+    """What elastic executors need and nobody has set."""
+    cores = int(conf.get("spark.executor.cores", "1"))
+    wanted = session_settings((settings.executors.min, settings.executors.max), cores)
+    return {one.key: one.value for one in wanted if one.key not in conf and one.key not in LEFT_ALONE}
+
+
+def require_elastic(conf: Mapping[str, str]) -> None:
+    """Raise CannotRun where a session with these settings would have a number of executors that cannot be changed."""
+    master = conf.get(MASTER, "")
+    if master.startswith("local") and not master.startswith("local-cluster"):
+        raise CannotRun(
+            f"master {master} has no executors that could come and go; give a cluster with --master, which wins over "
+            "the script's own, or name none anywhere, and one is started for the run"
+        )
+    try:
+        check(cast(Any, _Planned(_sc=_PlannedContext(master=master, conf=conf))))
+    except CannotRun as reason:
+        raise CannotRun(f"{reason}; --conf wins over what the script sets") from None
+
+
+def speaks_connect(options: Mapping[str, str], environ: Mapping[str, str]) -> bool:
+    """Whether a builder would make a session of Spark Connect."""
+    mode = options.get("spark.api.mode", environ.get("SPARK_API_MODE", ""))
+    return (
+        "spark.remote" in options
+        or "SPARK_REMOTE" in environ
+        or "SPARK_CONNECT_MODE_ENABLED" in environ
+        or mode.lower() == "connect"
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """A cluster of one's own for a run: two workers that share the executors."""
+
+    executors: int
+    cores: int
+    memory: str
+
+    @classmethod
+    def of(cls, conf: Mapping[str, str], most: int) -> Room:
+        """For so many executors with these settings."""
+        each = -(-most // 2)
+        mebibytes = int(memory_bytes(conf.get("spark.executor.memory", EXECUTOR_MEMORY)) / 2**20)
+        return cls(
+            executors=most, cores=each * int(conf.get("spark.executor.cores", "1")), memory=f"{each * mebibytes}m"
+        )
+
+
+def fitting_this_machine() -> int:
+    """How many executors a cluster on this machine may have where nobody says: more than processors do not help."""
+    return max(2, os.cpu_count() or 2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _PlannedContext:
+    master: str
+    conf: Mapping[str, str]
+
+    def getConf(self) -> Mapping[str, str]:  # noqa: N802 - as Spark calls it
+        return self.conf
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Planned:
+    """A session that does not exist yet, as far as `check` looks at one."""
+
+    _sc: _PlannedContext
+    _jsparkSession: None = None  # noqa: N815 - as Spark calls it

@@ -1,0 +1,27 @@
+"""One broker for all tests that need Kafka.
+
+    @pytest.mark.needs("kafka")
+    def test_something(broker: LocalBroker, topic: str) -> None:
+        create_topic(broker.bootstrap, topic, partitions=4)
+
+It is started by the first test that asks for it. A test may stop, kill or pause it, and leaves it running.
+"""
+
+from collections.abc import Iterator
+from uuid import uuid4
+
+import pytest
+
+from elastream.kafka.broker import LocalBroker
+
+
+@pytest.fixture(scope="session")
+def broker() -> Iterator[LocalBroker]:
+    with LocalBroker() as broker:
+        yield broker
+
+
+@pytest.fixture
+def topic() -> str:
+    """A name that no other test uses."""
+    return f"topic-{uuid4().hex}"

@@ -1,0 +1,147 @@
+"""Sessions of launched scripts, with a pyspark of a few lines: what is set, what is refused, what is survived."""
+
+from ast import literal_eval
+from pathlib import Path
+
+import pytest
+
+from tests.unit.launching import launched, make_pyspark
+
+SHOW = """
+import sys
+from pyspark.sql import SparkSession
+builder = SparkSession.builder
+{more}
+spark = builder.getOrCreate()
+print(sorted(spark.sparkContext.getConf().getAll()))
+"""
+SECOND = """
+spark.stop()
+print(sorted(builder.getOrCreate().sparkContext.getConf().getAll()))
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    make_pyspark(tmp_path)
+    return tmp_path
+
+
+def show(folder: Path, more: str = "") -> None:
+    (folder / "app.py").write_text(SHOW.format(more=more))
+
+
+def settings(printed: str) -> dict[str, str]:
+    return dict(literal_eval(printed))
+
+
+def test_what_elastic_executors_need_is_set_where_the_script_did_not(folder: Path) -> None:
+    show(folder, "builder.config('spark.locality.wait', '2s').config('spark.executor.cores', '2')")
+    done = launched(folder, "--set", "executors.max=6", "--conf", "spark.master=spark://host:7077", "app.py")
+    found = settings(done.stdout)
+    assert found["spark.locality.wait"] == "2s"
+    assert found["spark.cores.max"] == "12"
+    assert found["spark.decommission.enabled"] == "true"
+    assert found["spark.dynamicAllocation.enabled"] == "false"
+
+
+def test_the_partitions_that_a_checkpoint_would_keep_are_left_alone(folder: Path) -> None:
+    show(folder)
+    done = launched(folder, "--conf", "spark.master=spark://host:7077", "app.py")
+    assert "spark.sql.shuffle.partitions" not in settings(done.stdout)
+
+
+def test_what_the_command_line_says_wins_over_the_script(folder: Path) -> None:
+    show(folder, "builder.master('local[*]').config('spark.executor.memory', '1g')")
+    conf = ["--conf", "spark.master=spark://host:7077", "--conf", "spark.executor.memory=3g"]
+    found = settings(launched(folder, *conf, "app.py").stdout)
+    assert (found["spark.master"], found["spark.executor.memory"]) == ("spark://host:7077", "3g")
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (
+            "builder.master('local[2]')",
+            "app.py: master local[2] has no executors that could come and go; give a cluster",
+        ),
+        ("builder.remote('sc://host')", "app.py: Spark Connect has no driver to attach to"),
+        (
+            "builder.master('spark://host:1').config('spark.dynamicAllocation.enabled', 'true')",
+            "app.py: spark.dynamicAllocation.enabled is true: Spark would undo every change",
+        ),
+        (
+            "builder.master('spark://host:1').config('spark.decommission.enabled', 'false')",
+            "app.py: spark.decommission.enabled is false: executors could only be killed",
+        ),
+        (
+            "builder.master('spark://host:1').config('spark.elastream.polcy', 'fixed')",
+            "app.py: spark.elastream.polcy: no setting 'polcy': 'polcy'; did you mean 'policy'?",
+        ),
+        ("from pyspark import SparkContext\nSparkContext('local', 'direct')", "app.py: master local has no executors"),
+    ],
+)
+def test_what_cannot_work_is_refused_in_one_line_before_a_session_exists(more: str, told: str, folder: Path) -> None:
+    show(folder, more)
+    done = launched(folder, "app.py")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"elastream: {told}")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_refusal_is_not_overlaid_by_what_the_script_makes_of_it(folder: Path) -> None:
+    show(folder, "builder.master('local[2]')")
+    guarded = (folder / "app.py").read_text().replace("spark = builder", "try:\n    spark = builder")
+    (folder / "app.py").write_text(guarded.split("print(")[0] + "finally:\n    spark.stop()\n")
+    done = launched(folder, "app.py")
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+
+
+def test_in_a_thread_a_refusal_ends_the_whole_script(folder: Path) -> None:
+    (folder / "app.py").write_text(
+        "import threading, time\n"
+        "from pyspark.sql import SparkSession\n"
+        "threading.Thread(target=SparkSession.builder.master('local').getOrCreate).start()\n"
+        "time.sleep(60)\n"
+    )
+    assert launched(folder, "app.py").returncode == 2
+
+
+def test_where_elastream_is_switched_off_the_script_runs_as_it_is(folder: Path) -> None:
+    show(folder, "builder.master('local[2]').config('spark.elastream.enabled', 'false')")
+    done = launched(folder, "app.py")
+    assert done.returncode == 0
+    assert settings(done.stdout) == {"spark.master": "local[2]", "spark.elastream.enabled": "false"}
+    assert done.stderr == "elastream: spark.elastream.enabled is false: executors stay as they are\n"
+
+
+def test_an_application_that_cannot_be_watched_goes_on_without_us(folder: Path) -> None:
+    # There is no JVM behind this pyspark, so that the first look fails.
+    show(folder, "builder.master('spark://host:7077')")
+    done = launched(folder, "app.py")
+    assert done.returncode == 0
+    assert "spark.master" in done.stdout
+    assert done.stderr.endswith("; the application goes on with the executors it has\n")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_master_in_the_environment_counts_as_named(folder: Path) -> None:
+    show(folder)
+    done = launched(folder, "app.py", PYSPARK_SUBMIT_ARGS="--master local[3] pyspark-shell")
+    assert done.returncode == 2
+    assert "master local[3] has no executors" in done.stderr
+
+
+def test_settings_outside_that_cannot_be_read_do_not_keep_the_script_from_running(folder: Path) -> None:
+    show(folder, "builder.master('spark://host:7077')")
+    done = launched(folder, "app.py", PYSPARK_SUBMIT_ARGS="--conf 'open")
+    assert done.returncode == 0
+    assert done.stderr.startswith("elastream: ValueError: No closing quotation; the application goes on")
+
+
+def test_a_second_session_gets_the_same_settings_as_the_first(folder: Path) -> None:
+    show(folder, "builder.master('spark://host:7077')")
+    (folder / "app.py").write_text((folder / "app.py").read_text() + SECOND)
+    first, second = launched(folder, "app.py").stdout.splitlines()
+    assert first == second
