@@ -19,7 +19,8 @@ from elastream.events.generators import batches
 from elastream.events.options import SourceOptions, parse_options
 from elastream.events.wire import Messages, messages
 from elastream.kafka.producer import ProducerRun, Production, Troubles
-from elastream.kafka.producer_client import Target, connect, create_topic
+from elastream.kafka.producer_client import Target, connect
+from elastream.kafka.topics import create_topic
 
 GOAL_RPS = 200_000
 EVENTS = 2_000_000
@@ -38,7 +39,7 @@ def main() -> None:
         bare, ours = [], []
         for _ in range(WARM_UPS + RUNS):
             target = Target(bootstrap=bootstrap, topic=f"producer-speed-{time.time_ns()}")
-            create_topic(target, PARTITIONS)
+            create_topic(target.bootstrap, target.topic, PARTITIONS)
             bare.append(rates(partial(bare_loop, target, prepared)))
             ours.append(rates(partial(produced, target, options)))
     bare, ours = bare[WARM_UPS:], ours[WARM_UPS:]

@@ -20,8 +20,9 @@ from elastream.events.options import SourceOptions, events, parse_options
 from elastream.events.wire import messages
 from elastream.kafka.broker import LocalBroker
 from elastream.kafka.producer import ProducerRun, Production, Troubles, start_of
-from elastream.kafka.producer_client import Target, connect, create_topic, topic_partitions
+from elastream.kafka.producer_client import Target, connect, topic_partitions
 from elastream.kafka.producer_verdict import Standing, Verdict
+from elastream.kafka.topics import create_topic
 
 pytestmark = pytest.mark.needs("kafka")
 
@@ -80,7 +81,7 @@ def run(
     target, troubles = Target(bootstrap=bootstrap, topic=topic), Troubles()
     client = connect(target, troubles)
     if topic_partitions(client, target, troubles) is None:
-        create_topic(target, options.partitions)
+        create_topic(target.bootstrap, target.topic, options.partitions)
     start_s = start_of(options, first, time.time())
     production = Production(topic=topic, options=options, start_s=start_s, first=first, paced=paced)
     return ProducerRun(production, client, troubles, tell=tell, show=show).run(), start_s

@@ -5,13 +5,11 @@ One run serves all tests of this file: its journal says what was seen and decide
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
-import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
@@ -22,14 +20,12 @@ from elastream.core.observation import Query
 from elastream.core.tick import Tick
 from elastream.kafka.broker import LocalBroker
 from elastream.kafka.topics import create_topic
-from elastream.loop.recording import read as read_journal
 from tests.kafka.records import read_all
+from tests.kafka.running import ELASTREAM, PATIENCE_S, TICK_S, Running, backlogs, query, ready
 
 pytestmark = pytest.mark.needs("spark", "kafka")
 
 APP = Path(__file__).parent / "apps" / "counting.py"
-PATIENCE_S = 240.0
-TICK_S = 1.0
 POLICY = "lag-proportional(interval_s=2, window_s=6, drain_s=10, asap_batch_s=3)"
 # Slots work through a thousand rows a second: the spike needs more than two of them.
 WORKLOAD = "100 + spike(2400, at=20s, for=15s)"
@@ -51,35 +47,8 @@ class Ran:
 
     def queries(self, name: str) -> Iterator[tuple[Tick, Query]]:
         for tick in self.ticks:
-            for query in tick.observation.queries if tick.observation else ():
-                if query.name == name:
-                    yield tick, query
-
-
-class Running:
-    """The application, and what its journal says of it so far."""
-
-    def __init__(self, process: subprocess.Popen[str], journal: Path) -> None:
-        self._process = process
-        self._journal = journal
-
-    def until(self, seen: Callable[[Tick], bool], what: str) -> None:
-        """Return at the first tick of which that holds."""
-        until_s = time.monotonic() + PATIENCE_S
-        while time.monotonic() < until_s:
-            assert self._process.poll() is None, f"it has ended while we waited for {what}"
-            if any(map(seen, self._ticks()[-3:])):
-                return
-            time.sleep(0.5)
-        raise AssertionError(f"{what} did not come")
-
-    def _ticks(self) -> list[Tick]:
-        return list(read_journal(self._journal).ticks) if list(self._journal.glob("*.jsonl")) else []
-
-
-def backlog(tick: Tick, name: str) -> float | None:
-    found = [query.backlog for query in tick.observation.queries if query.name == name] if tick.observation else []
-    return found[0] if found else None
+            if (seen := query(tick, name)) is not None:
+                yield tick, seen
 
 
 @pytest.fixture(scope="module")
@@ -88,46 +57,32 @@ def ran(broker: LocalBroker, tmp_path_factory: pytest.TempPathFactory) -> Ran:
     topic, copy = f"in-{uuid4().hex}", f"out-{uuid4().hex}"
     create_topic(broker.bootstrap, topic, partitions=3)
     create_topic(broker.bootstrap, copy, partitions=3)
-    elastream = str(Path(sys.executable).with_name("elastream"))
-    run = [
-        *(elastream, "run", "--kafka", "--executors", "1:3", "--memory", "512m", "--policy", POLICY),
-        *("--set", f"tick_s={TICK_S:g}", "--journal", str(folder / "journal"), str(APP)),
-        *(broker.bootstrap, topic, copy, str(folder)),
-    ]
-    produce = [elastream, "produce", "keyed", "--bootstrap", broker.bootstrap, "--topic", topic, "--workload", WORKLOAD]
+    produce = [ELASTREAM, "produce", "keyed", "--bootstrap", broker.bootstrap, "--topic", topic, "--workload", WORKLOAD]
     produce += ["--duration", "60s", "--option", "keys=50"]
-    with (folder / "out").open("w") as out, (folder / "err").open("w") as err:
-        process = subprocess.Popen(run, stdout=out, stderr=err, text=True)
-    producer: subprocess.Popen[str] | None = None
-    try:
-        running = Running(process, folder / "journal")
-        running.until(lambda tick: backlog(tick, "counting") == 0, "the queries")
-        producer = subprocess.Popen(produce, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        running.until(lambda tick: (backlog(tick, "counting") or 0) > 1000, "the spike")
-        (folder / "block").touch()
-        blocked_s = time.time()
-        time.sleep(12 * TICK_S)
-        (folder / "block").unlink()
-        unblocked_s = time.time()
-        running.until(lambda tick: ready(tick) == 3, "three executors")
-        broker.stop()
-        stopped_s = time.time()
-        running.until(lambda tick: tick.decision is not None and "gives no answer" in tick.decision.reason, "a hold")
-        broker.start()
-        started_s = time.time()
-        told, _ = producer.communicate(timeout=PATIENCE_S)
-        assert producer.returncode == 0, told
-        running.until(lambda tick: backlog(tick, "counting") == 0 == backlog(tick, "copying"), "the end")
+    arguments = [broker.bootstrap, topic, copy, str(folder)]
+    with Running(folder, APP, arguments, {"--executors": "1:3", "--policy": POLICY}) as running:
+        running.until(lambda tick: backlogs(tick).get("counting") == 0, "the queries")
+        with producing(produce) as producer:
+            running.until(lambda tick: (backlogs(tick).get("counting") or 0) > 1000, "the spike")
+            (folder / "block").touch()
+            blocked_s = time.time()
+            time.sleep(12 * TICK_S)
+            (folder / "block").unlink()
+            unblocked_s = time.time()
+            running.until(lambda tick: ready(tick) == 3, "three executors")
+            broker.stop()
+            stopped_s = time.time()
+            running.until(lambda tick: "gives no answer" in (tick.decision.reason if tick.decision else ""), "a hold")
+            broker.start()
+            started_s = time.time()
+            told, _ = producer.communicate(timeout=PATIENCE_S)
+            assert producer.returncode == 0, told
+        running.until(lambda tick: backlogs(tick) == {"counting": 0, "copying": 0}, "the end of the backlog")
         running.until(lambda tick: ready(tick) == 1, "one executor")
         (folder / "stop").touch()
-        code = process.wait(PATIENCE_S)
-    finally:
-        for one in (process, producer):
-            if one is not None and one.poll() is None:
-                os.kill(one.pid, signal.SIGTERM)
-                one.wait(PATIENCE_S)
+        code = running.wait()
     return Ran(
-        ticks=list(read_journal(folder / "journal").ticks),
+        ticks=running.ticks(),
         blocked_utc_s=(blocked_s, unblocked_s),
         down_utc_s=(stopped_s, started_s),
         stdout=(folder / "out").read_text(),
@@ -138,8 +93,15 @@ def ran(broker: LocalBroker, tmp_path_factory: pytest.TempPathFactory) -> Ran:
     )
 
 
-def ready(tick: Tick) -> int | None:
-    return tick.observation.pools[0].ready if tick.observation and not tick.observation.pools[0].leaving else None
+@contextmanager
+def producing(command: list[str]) -> Iterator[subprocess.Popen[str]]:
+    producer = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        yield producer
+    finally:
+        if producer.poll() is None:
+            producer.terminate()
+            producer.wait(PATIENCE_S)
 
 
 def test_output_and_exit_code_are_its_own(ran: Ran) -> None:
@@ -193,8 +155,8 @@ def test_a_sink_that_blocks_shows_as_backlog_within_two_ticks(ran: Ran) -> None:
     backlogs = [query.backlog or 0.0 for _, query in held]
     for two_ticks_before, now in zip(backlogs, backlogs[2:], strict=False):
         assert now > two_ticks_before
-    for utc_s, query in held:
-        age = query.sources[0].backlog_age_s
+    for utc_s, one in held:
+        age = one.sources[0].backlog_age_s
         assert age is not None
         assert age.value >= utc_s - held[0][0] - TICK_S
 

@@ -126,14 +126,15 @@ def _pairs(texts: Sequence[str], flag: str) -> dict[str, str]:
 
 
 def _partitions(producer: Producer, target: Target, troubles: Troubles, wanted: int | None, *, create: bool) -> int:
-    from elastream.kafka.producer_client import create_topic, topic_partitions
+    from elastream.kafka.producer_client import topic_partitions
+    from elastream.kafka.topics import create_topic
 
     found = topic_partitions(producer, target, troubles)
     if found is None and not create:
         raise ElastreamError(f"{target.bootstrap}: there is no topic {target.topic!r}; --create makes it")
     if found is None:
         found = wanted or PARTITIONS
-        create_topic(target, found)
+        create_topic(target.bootstrap, target.topic, found, client=target.settings)
     if wanted is not None and found != wanted:
         raise ElastreamError(
             f"topic {target.topic!r} has {found} partitions, and --partitions says {wanted}; leave it out, or take"

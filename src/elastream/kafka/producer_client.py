@@ -1,8 +1,7 @@
-"""librdkafka's producer: its settings, the first contact with the broker, and the topic."""
+"""librdkafka's producer: its settings, and the first contact with the broker."""
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from elastream.core.errors import BadInput, ElastreamError
 from elastream.kafka.producer import Troubles
+from elastream.kafka.topics import quiet
 
 if TYPE_CHECKING:
     from confluent_kafka import Producer
@@ -69,7 +69,7 @@ def connect(target: Target, troubles: Troubles) -> Producer:
         raise BadInput(f"client setting {name}: the producer sets it itself; leave it out")
     settings = {**PACE, **given, **GUARANTEES, "bootstrap.servers": target.bootstrap, "error_cb": troubles.note}
     try:
-        return Producer(settings, logger=_quiet_logger())
+        return Producer(settings, logger=quiet)
     except KafkaException as refused:
         raise BadInput(_refusal(str(refused), given)) from None
 
@@ -110,21 +110,6 @@ def topic_partitions(client: Producer, target: Target, troubles: Troubles) -> in
     raise AssertionError("the last try returns or raises")
 
 
-def create_topic(target: Target, partitions: int) -> None:
-    """A topic with as many copies as the broker makes by default."""
-    from confluent_kafka import KafkaException
-    from confluent_kafka.admin import AdminClient
-    from confluent_kafka.cimpl import NewTopic
-
-    admin = AdminClient({**target.settings, "bootstrap.servers": target.bootstrap}, logger=_quiet_logger())
-    created = admin.create_topics([NewTopic(target.topic, num_partitions=partitions)], operation_timeout=REACH_S)
-    try:
-        created[target.topic].result(timeout=REACH_S)
-    except (KafkaException, TimeoutError) as wrong:
-        why = wrong.args[0].str() if isinstance(wrong, KafkaException) else f"no answer within {REACH_S:g} s"
-        raise ElastreamError(f"topic {target.topic!r} cannot be created: {why}") from None
-
-
 def _refusal(said: str, given: Mapping[str, str]) -> str:
     named = next((name for name in given if f'"{name}"' in said), None)
     if named is None:
@@ -137,11 +122,3 @@ def _refusal(said: str, given: Mapping[str, str]) -> str:
 def _plain(said: str) -> str:
     """librdkafka's line without the names of its threads."""
     return re.sub(r"^\[thrd:[^\]]*\]:?\s*", "", said)
-
-
-def _quiet_logger() -> logging.Logger:
-    """librdkafka would write to stderr by itself; what matters comes through the error callback, and once."""
-    logger = logging.getLogger("elastream.kafka.librdkafka")
-    if not logger.handlers:
-        logger.addHandler(logging.NullHandler())
-    return logger

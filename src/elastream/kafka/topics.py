@@ -27,13 +27,24 @@ class TopicError(ElastreamError):
     """A topic that could not be made, changed or removed."""
 
 
-def create_topic(bootstrap: str, name: str, partitions: int = 1, config: Mapping[str, str] | None = None) -> None:
-    """Make a topic with one copy of everything; `config` as Kafka spells it, such as `retention.ms`."""
+def create_topic(
+    bootstrap: str,
+    name: str,
+    partitions: int = 1,
+    config: Mapping[str, str] | None = None,
+    *,
+    client: Mapping[str, str] | None = None,
+) -> None:
+    """Make a topic with as many copies as the broker makes by default.
+
+    `config` is the topic's, as Kafka spells it, such as `retention.ms`; `client` are librdkafka's settings, for a
+    broker that asks who one is. They may be secret, and nothing repeats them.
+    """
     _require(partitions >= 1, name, f"{partitions} is not a number of partitions from 1")
-    admin = _admin(bootstrap)
+    admin = _admin(bootstrap, client)
     from confluent_kafka.cimpl import NewTopic
 
-    wanted = NewTopic(name, num_partitions=partitions, replication_factor=1, config=dict(config or {}))
+    wanted = NewTopic(name, num_partitions=partitions, config=dict(config or {}))
     _finish(admin.create_topics([wanted], request_timeout=PATIENCE_S)[name], f"{name}: cannot be made", bootstrap)
     _until(admin, bootstrap, name, lambda topic: topic is not None and _led(topic) >= partitions)
 
@@ -61,12 +72,12 @@ def _require(holds: bool, name: str, found: str) -> None:
         raise BadInput(f"topic {name}: {found}")
 
 
-def _admin(bootstrap: str) -> AdminClient:
+def _admin(bootstrap: str, client: Mapping[str, str] | None = None) -> AdminClient:
     try:
         from confluent_kafka.admin import AdminClient
     except ModuleNotFoundError:
         raise TopicError("topics need confluent-kafka: pip install 'elastream[kafka]'") from None
-    return AdminClient({"bootstrap.servers": bootstrap}, logger=quiet)
+    return AdminClient({**(client or {}), "bootstrap.servers": bootstrap}, logger=quiet)
 
 
 def _finish(done: Future[None], problem: str, bootstrap: str) -> None:
