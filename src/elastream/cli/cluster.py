@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from elastream.cli.kept import option, stop_and_tell, tell_status
 from elastream.cli.options import Json
 from elastream.cli.output import console, print_json, tell
 
@@ -65,7 +66,7 @@ def up(
     where, _, is_new = start(settings)
     now = look(where)
     if not now.is_up:
-        raise ClusterError(f"{_sentence(now)}; stop it first: elastream cluster down{_option(folder)}")
+        raise ClusterError(f"{_sentence(now)}; stop it first: elastream cluster down{option(folder)}")
     if json:
         print_json({"started": is_new, **now.to_json()})
         return
@@ -75,7 +76,7 @@ def up(
         f"submit to it: SPARK_LOCAL_IP=127.0.0.1 spark-submit --properties-file {where.driver_file} JOB.py",
         soft_wrap=True,
     )
-    screen.print(f"stop it: elastream cluster down{_option(folder)}", soft_wrap=True)
+    screen.print(f"stop it: elastream cluster down{option(folder)}", soft_wrap=True)
 
 
 @cluster.command()
@@ -86,16 +87,7 @@ def down(folder: Folder = None, json: Json = False) -> None:
 
     elastream cluster down
     """
-    from elastream.machine.keeping import down as stop
-
-    where = _folder(folder)
-    was_there = stop(where)
-    if json:
-        print_json({"stopped": was_there, "folder": str(where.path)})
-    elif was_there:
-        console().print(f"down: {where.path} and its processes are gone", soft_wrap=True)
-    else:
-        console().print(f"no cluster in {where.path}: nothing to stop", soft_wrap=True)
+    stop_and_tell(_folder(folder), "cluster", json=json)
 
 
 @cluster.command()
@@ -109,28 +101,14 @@ def status(folder: Folder = None, json: Json = False) -> None:
     from elastream.spark.cluster_status import status as look
 
     now = look(_folder(folder))
-    if json:
-        print_json(now.to_json())
-        return
-    screen = console()
-    screen.print(_sentence(now), soft_wrap=True)
-    if now.state is not None:
-        processes = now.to_json()["processes"]
-        shown = (f"{one['name']} {one['pid']}{'' if one['running'] else ' (gone)'}" for one in processes)
-        screen.print(f"processes: {', '.join(shown)}", soft_wrap=True)
-        screen.print(f"applications: {', '.join(now.applications) or 'none'}", soft_wrap=True)
-        if not now.is_up:
-            screen.print(f"clean up: elastream cluster down{_option(folder)}", soft_wrap=True)
+    lines = [_sentence(now), f"applications: {', '.join(now.applications) or 'none'}"]
+    tell_status(now.to_json(), lines, f"elastream cluster down{option(folder)}", json=json)
 
 
 def _folder(folder: Path | None) -> ClusterFolder:
     from elastream.spark.cluster_folder import ClusterFolder, standing_folder
 
     return standing_folder() if folder is None else ClusterFolder(path=folder.absolute())
-
-
-def _option(folder: Path | None) -> str:
-    return "" if folder is None else f" --folder {folder}"
 
 
 def _sentence(now: ClusterStatus) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from elastream.cli.kept import option, stop_and_tell, tell_status
 from elastream.cli.options import Json
 from elastream.cli.output import console, print_json, tell
 
@@ -64,13 +65,13 @@ def up(
     where, _, is_new = start(settings, silently if json else tell)
     now = look(where)
     if not now.is_up:
-        raise BrokerError(f"{_sentence(now)}; stop it first: elastream kafka down{_option(folder)}")
+        raise BrokerError(f"{_sentence(now)}; stop it first: elastream kafka down{option(folder)}")
     if json:
         print_json({"started": is_new, **now.to_json()})
         return
     screen = console()
     screen.print(_sentence(now) if is_new else f"already {_sentence(now)}", soft_wrap=True)
-    screen.print(f"stop it: elastream kafka down{_option(folder)}", soft_wrap=True)
+    screen.print(f"stop it: elastream kafka down{option(folder)}", soft_wrap=True)
 
 
 @kafka.command()
@@ -81,16 +82,7 @@ def down(folder: Folder = None, json: Json = False) -> None:
 
     elastream kafka down
     """
-    from elastream.machine.keeping import down as stop
-
-    where = _folder(folder)
-    was_there = stop(where)
-    if json:
-        print_json({"stopped": was_there, "folder": str(where.path)})
-    elif was_there:
-        console().print(f"down: {where.path} and its processes are gone", soft_wrap=True)
-    else:
-        console().print(f"no broker in {where.path}: nothing to stop", soft_wrap=True)
+    stop_and_tell(_folder(folder), "broker", json=json)
 
 
 @kafka.command()
@@ -104,27 +96,14 @@ def status(folder: Folder = None, json: Json = False) -> None:
     from elastream.kafka.broker_status import status as look
 
     now = look(_folder(folder))
-    if json:
-        print_json(now.to_json())
-        return
-    screen = console()
-    screen.print(_sentence(now), soft_wrap=True)
-    if now.state is not None:
-        processes = now.to_json()["processes"]
-        shown = (f"{one['name']} {one['pid']}{'' if one['running'] else ' (gone)'}" for one in processes)
-        screen.print(f"processes: {', '.join(shown)}", soft_wrap=True)
-        if not now.is_up:
-            screen.print(f"clean up: elastream kafka down{_option(folder)}", soft_wrap=True)
+    lines = [_sentence(now)]
+    tell_status(now.to_json(), lines, f"elastream kafka down{option(folder)}", json=json)
 
 
 def _folder(folder: Path | None) -> BrokerFolder:
     from elastream.kafka.broker_folder import BrokerFolder, standing_folder
 
     return standing_folder() if folder is None else BrokerFolder(path=folder.absolute())
-
-
-def _option(folder: Path | None) -> str:
-    return "" if folder is None else f" --folder {folder}"
 
 
 def _sentence(now: BrokerStatus) -> str:
