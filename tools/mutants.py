@@ -170,6 +170,51 @@ MUTANTS = (
         test="tests/contract/test_policies.py::test_without_what_it_needs_it_holds_and_says_what_is_missing",
     ),
     Mutant(
+        fault="a batch counts as committed as soon as it is planned",
+        file="src/elastream/spark/following.py",
+        before="committed=at(seen.committed, place),\n                available",
+        after="committed=at(seen.available, place),\n                available",
+        test="tests/unit/spark/test_observing.py::"
+        "test_backlog_is_right_in_the_middle_of_a_long_batch_without_a_read_limit",
+    ),
+    Mutant(
+        fault="what retention has deleted unread counts as backlog",
+        file="src/elastream/spark/kafka_log.py",
+        before="return max(offset, oldest) + self._moved",
+        after="return offset + self._moved",
+        test="tests/unit/spark/test_kafka_log.py::test_what_retention_deleted_unread_is_no_backlog",
+    ),
+    Mutant(
+        fault="a silent broker's last answer is taken for the present",
+        file="src/elastream/spark/kafka_log.py",
+        before="if log.utc_s is None or log.problem is not None:",
+        after="if log.utc_s is None:",
+        test="tests/unit/spark/test_kafka_log.py::test_a_log_that_does_not_answer_makes_the_lag_unknown_and_says_why",
+    ),
+    Mutant(
+        fault="the age of a backlog is that of the partition that is read first",
+        file="src/elastream/spark/inputs.py",
+        before="Reading(max(0.0, at_s - min(known)), at_s)",
+        after="Reading(max(0.0, at_s - max(known)), at_s)",
+        test="tests/unit/spark/test_kafka_log.py::"
+        "test_the_age_of_the_backlog_is_that_of_the_oldest_record_of_any_partition",
+    ),
+    Mutant(
+        fault="the producer writes an event to another partition",
+        file="src/elastream/kafka/producer.py",
+        before="(offsets % options.partitions).tolist()",
+        after="((offsets + 1) % options.partitions).tolist()",
+        test="tests/unit/test_producer.py::"
+        "test_every_event_is_written_once_to_the_partition_of_its_offset_with_the_bytes_of_the_generator",
+    ),
+    Mutant(
+        fault="elastream run changes the shuffle partitions that a checkpoint keeps",
+        file="src/elastream/launch/setting_up.py",
+        before="if one.key not in conf and one.key not in LEFT_ALONE",
+        after="if one.key not in conf",
+        test="tests/unit/test_launch_sessions.py::test_the_partitions_that_a_checkpoint_would_keep_are_left_alone",
+    ),
+    Mutant(
         fault="one row of every batch is dropped by the source",
         file="src/elastream/spark/source.py",
         before='first, last, step = start["offset"], end["offset"], parsed.partitions',

@@ -69,10 +69,10 @@ def test_the_age_of_the_backlog_is_that_of_the_oldest_record_of_any_partition() 
     committed = {"words": {"0": 0, "1": 0}}
     for at_s in range(21):
         busy = {"words-0": (0, 10.0 * at_s), "words-1": (0, 1.0 if at_s >= 5 else 0.0)}
-        # The busy partition is read at once, the other one never.
-        committed = {"words": {"0": 10 * at_s, "1": 0}}
+        # The busy partition is read within a second, the other one never.
+        committed = {"words": {"0": 10 * max(0, at_s - 1), "1": 0}}
         seen = followed.look(float(at_s), answered(float(at_s), busy), committed=committed)
-    assert seen.backlog == 1
+    assert seen.backlog == 11
     assert seen.backlog_age_s is not None
     assert seen.backlog_age_s.value == pytest.approx(15.0, abs=1.0)
 
