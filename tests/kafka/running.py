@@ -1,5 +1,6 @@
 """A script under `elastream run`, and what its journal says of it."""
 
+import signal
 import subprocess
 import sys
 import time
@@ -42,6 +43,10 @@ class Running:
         """Its exit code."""
         return self._process.wait(PATIENCE_S)
 
+    def signal(self, number: signal.Signals) -> None:
+        """As Ctrl-C and kill do."""
+        self._process.send_signal(number)
+
     def until(self, seen: Callable[[Tick], bool], what: str) -> Tick:
         """The first tick, of the newest ones, of which that holds."""
         until_s = time.monotonic() + PATIENCE_S
@@ -67,6 +72,12 @@ def query(tick: Tick, name: str) -> Query | None:
 def backlogs(tick: Tick) -> dict[str, float | None]:
     """Of all queries."""
     return {one.name: one.backlog for one in tick.observation.queries} if tick.observation else {}
+
+
+def committed(tick: Tick) -> float:
+    """Records in finished batches, over all queries."""
+    sources = [source for one in (tick.observation.queries if tick.observation else ()) for source in one.sources]
+    return sum(source.committed.value for source in sources if source.committed is not None)
 
 
 def ready(tick: Tick) -> int | None:

@@ -10,7 +10,7 @@ import pytest
 from elastream.core.tick import Tick
 from elastream.kafka.broker import LocalBroker
 from elastream.kafka.topics import add_partitions, create_topic
-from tests.kafka.records import write
+from tests.kafka.records import PASSWORD, write
 from tests.kafka.running import Running, backlogs, query
 
 pytestmark = pytest.mark.needs("spark", "kafka")
@@ -36,15 +36,34 @@ def test_lag_is_exact_for_every_way_of_reading_a_topic(broker: LocalBroker, tmp_
         "split": {"subscribe": some, "startingOffsets": "earliest", "minPartitions": "6"},
         "timed": {"subscribe": some, "startingTimestamp": str(now_ms), "startingOffsetsByTimestampStrategy": "latest"},
         "newest": {"subscribe": more, "startingOffsets": "latest"},
+        "secured": {"subscribe": some, "startingOffsets": "earliest", **secured(broker)},
     }
     (tmp_path / "block").touch()
     fill(broker, {some: 3}, 2)
     arguments = [broker.bootstrap, json.dumps(ways), str(tmp_path)]
     with Running(tmp_path, APP, arguments, {"--executors": "1:2"}) as running:
-        written = {"several": 156, "pattern": 156, "assigned": 64, "limited": 96, "split": 96, "timed": 6, "newest": 0}
+        written = {
+            "several": 156,
+            "pattern": 156,
+            "assigned": 64,
+            "limited": 96,
+            "split": 96,
+            "timed": 6,
+            "newest": 0,
+            "secured": 96,
+        }
         running.until(lambda tick: backlogs(tick) == written, f"the lag at the start: {written}")
         fill(broker, {some: 3, more: 2}, 7)
-        held = {"several": 191, "pattern": 191, "assigned": 78, "limited": 117, "split": 117, "timed": 27, "newest": 14}
+        held = {
+            "several": 191,
+            "pattern": 191,
+            "assigned": 78,
+            "limited": 117,
+            "split": 117,
+            "timed": 27,
+            "newest": 14,
+            "secured": 117,
+        }
         running.until(lambda tick: backlogs(tick) == held, f"the lag of batches that are held up: {held}")
         (tmp_path / "block").unlink()
         running.until(lambda tick: set(backlogs(tick).values()) == {0.0}, "the end of all lag")
@@ -52,13 +71,35 @@ def test_lag_is_exact_for_every_way_of_reading_a_topic(broker: LocalBroker, tmp_
         create_topic(broker.bootstrap, late, partitions=1)
         add_partitions(broker.bootstrap, more, 3)
         fill(broker, {late: 1, more: 3}, 5)
-        held = {"several": 15, "pattern": 20, "assigned": 0, "limited": 0, "split": 0, "timed": 0, "newest": 15}
+        held = {
+            "several": 15,
+            "pattern": 20,
+            "assigned": 0,
+            "limited": 0,
+            "split": 0,
+            "timed": 0,
+            "newest": 15,
+            "secured": 0,
+        }
         seen = running.until(lambda tick: backlogs(tick) == held, f"the lag of new topics and partitions: {held}")
         assert partitions(seen, "pattern") == [*([5.0] * 4), *([0.0] * 3)]
         (tmp_path / "block").unlink()
         running.until(lambda tick: set(backlogs(tick).values()) == {0.0}, "the end of all lag")
         (tmp_path / "stop").touch()
         assert running.wait() == 0
+    assert PASSWORD not in (tmp_path / "err").read_text()
+    assert not [file for file in (tmp_path / "journal").iterdir() if PASSWORD in file.read_text()]
+
+
+def secured(broker: LocalBroker) -> dict[str, str]:
+    """Options of a source at the door that asks for a password."""
+    module = "org.apache.kafka.common.security.plain.PlainLoginModule"
+    return {
+        "kafka.bootstrap.servers": broker.secured,
+        "kafka.security.protocol": "SASL_PLAINTEXT",
+        "kafka.sasl.mechanism": "PLAIN",
+        "kafka.sasl.jaas.config": f'{module} required username="elastream" password="{PASSWORD}";',
+    }
 
 
 def fill(broker: LocalBroker, topics: dict[str, int], records: int) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from elastream.core.errors import BadInput
 from elastream.kafka.broker import BrokerSettings, LocalBroker
-from elastream.kafka.broker_daemon import properties, server_settings
+from elastream.kafka.broker_daemon import properties, server_settings, with_password
 from elastream.kafka.broker_folder import BrokerError, BrokerFolder
 from elastream.kafka.topics import add_partitions, create_topic
 
@@ -19,6 +19,8 @@ from elastream.kafka.topics import add_partitions, create_topic
         ({"heap": "64m"}, "broker: heap: '64m' is not a size of at least 128m, such as 512m or 2g"),
         ({"port": 0}, "broker: port: 0 is not from 1 to 65535"),
         ({"port": 65536}, "broker: port: 65536 is not from 1 to 65535"),
+        ({"password": ""}, "broker: password: it must be of letters and digits"),
+        ({"password": 'a"b'}, "broker: password: it must be of letters and digits"),
         ({"patience_s": 0.0}, "broker: patience_s: 0 is not above 0 and below 3600"),
         ({"patience_s": float("nan")}, "broker: patience_s: nan is not above 0 and below 3600"),
     ],
@@ -40,6 +42,12 @@ def test_every_listener_is_on_loopback(tmp_path: Path) -> None:
     settings = server_settings(BrokerFolder(path=tmp_path), 1111, 2222)
     assert settings["listeners"] == "CLIENTS://127.0.0.1:1111,CONTROLLER://127.0.0.1:2222"
     assert settings["advertised.listeners"] == "CLIENTS://127.0.0.1:1111"
+    secured = with_password(settings, 3333, "secret")
+    assert secured["listeners"] == f"{settings['listeners']},SECURED://127.0.0.1:3333"
+
+
+def test_a_password_is_not_in_what_settings_show() -> None:
+    assert "secret" not in repr(BrokerSettings(password="secret"))
 
 
 def test_a_backslash_in_a_setting_is_kept() -> None:

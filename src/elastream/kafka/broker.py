@@ -3,13 +3,13 @@
     with LocalBroker(BrokerSettings(heap="512m")) as broker:
         create_topic(broker.bootstrap, "events", partitions=4)
 
-It asks nobody for a password: every user of the machine can read and write it. `up` is the same for a broker that
-stays after the process that started it, until `machine.keeping.down`.
+Unless told otherwise it asks nobody for a password: every user of the machine can read and write it. `up` is the same
+for a broker that stays after the process that started it, until `machine.keeping.down`.
 """
 
 import os
 import signal
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -38,12 +38,17 @@ class BrokerSettings:
     heap: str = "512m"
     port: int | None = None
     folder: Path | None = None
+    password: str | None = field(default=None, repr=False)
+    """Opens a second door, at which user `elastream` gives it (SASL, PLAIN); the first one stays open to all."""
     patience_s: float = 120.0
 
     def __post_init__(self) -> None:
         heap = f"{self.heap!r} is not a size of at least {LEAST_HEAP_MIB}m, such as 512m or 2g"
         _require(mebibytes(self.heap) >= LEAST_HEAP_MIB, "heap", heap)
         _require(self.port is None or 1 <= self.port <= 65535, "port", f"{self.port} is not from 1 to 65535")
+        # It stands in a quoted text of Java's.
+        is_plain = self.password is None or (self.password != "" and self.password.isalnum())
+        _require(is_plain, "password", "it must be of letters and digits")
         _require(0 < self.patience_s < 3600, "patience_s", f"{self.patience_s:g} is not above 0 and below 3600")
 
 
@@ -64,7 +69,7 @@ class LocalBroker:
         self.tell = tell
         self._keeper: Keeper[BrokerFolder] | None = None
         self._folder: BrokerFolder | None = None
-        self._bootstrap = ""
+        self._bootstrap = self._secured = ""
 
     def __enter__(self) -> Self:
         if self._keeper is not None:
@@ -73,7 +78,7 @@ class LocalBroker:
         try:
             self._keeper = Keeper(KEEPER, BrokerFolder)
             self._folder = self._keeper.start(orders)
-            self._bootstrap = self._state().bootstrap or ""
+            self._bootstrap, self._secured = self._state().bootstrap or "", self._state().secured or ""
         except BaseException:
             self._end()
             raise
@@ -89,6 +94,12 @@ class LocalBroker:
         """Its address, such as `127.0.0.1:40123`; the same after another start, and while it is stopped."""
         self._entered()
         return self._bootstrap
+
+    @property
+    def secured(self) -> str:
+        """The address of the door that asks for the password."""
+        self._entered()
+        return self._secured
 
     @property
     def folder(self) -> Path:
@@ -156,6 +167,7 @@ def _orders(settings: BrokerSettings, *, parent: int | None, folder: BrokerFolde
         "java_home": str(java_home().path),
         "heap": f"{mebibytes(settings.heap)}m",
         "port": settings.port,
+        "password": settings.password,
         "patience_s": settings.patience_s,
         "environment": dict(os.environ),
     }

@@ -12,6 +12,7 @@ from dataclasses import replace
 from elastream.kafka.broker_folder import BrokerError, BrokerFolder, BrokerState
 from elastream.machine.children import LOOK_EVERY_S, Children, end_with_parent
 from elastream.machine.keeper import Pause
+from elastream.machine.kept_folder import write_private
 from elastream.machine.ports import LOOPBACK, ReservedPort
 from elastream.machine.processes import process
 
@@ -19,6 +20,7 @@ from elastream.machine.processes import process
 READY_LINE = "Kafka Server started"
 # Asked to leave, it closes its files within a second or two; a loaded machine needs more.
 GRACE_S = 30.0
+USER = "elastream"
 # One thread for collecting, and no file in /tmp that a kill would leave there.
 JAVA_OPTIONS = ("-XX:+UseSerialGC", "-XX:-UsePerfData")
 # To standard error, which is a file. Its information would be a thousand lines about settings on each start.
@@ -42,6 +44,7 @@ class BrokerDaemon:
         java_home: str,
         heap: str,
         port: int | None,
+        password: str | None,
         patience_s: float,
         environment: Mapping[str, str],
     ) -> None:
@@ -50,6 +53,7 @@ class BrokerDaemon:
         self.java = f"{java_home}/bin/java"
         self.heap = heap
         self.port = port
+        self.password = password
         self.patience_s = patience_s
         self.environment = {**environment, "CLASSPATH": os.pathsep.join(jars), "TMPDIR": str(folder.temporary)}
         self.commands: Mapping[str, Callable[[], None]] = {"start": self._launch, "stop": self._stop}
@@ -60,11 +64,14 @@ class BrokerDaemon:
         self._state = BrokerState(keeper=me, daemons={}, heap=heap)
 
     def start(self) -> None:
-        self._reserved = ReservedPort("broker", self.port), ReservedPort("broker", None)
+        self._reserved = tuple(ReservedPort("broker", port) for port in (self.port, None, None))
         self.folder.make_parts()
         self.folder.write(self._state)
-        clients, controller = (port.number for port in self._reserved)
-        self.folder.settings_file.write_text(properties(server_settings(self.folder, clients, controller)))
+        clients, controller, secured = (port.number for port in self._reserved)
+        settings = server_settings(self.folder, clients, controller)
+        if self.password is not None:
+            settings = with_password(settings, secured, self.password)
+        write_private(self.folder.settings_file, properties(settings))
         self._format()
         self._launch()
 
@@ -117,7 +124,8 @@ class BrokerDaemon:
         )
         self._note(bootstrap=None)
         self._children.until(self._is_ready, deadline, "it does not answer")
-        self._note(bootstrap=f"{LOOPBACK}:{self._reserved[0].number}")
+        clients, _, secured = (f"{LOOPBACK}:{port.number}" for port in self._reserved)
+        self._note(bootstrap=clients, secured=None if self.password is None else secured)
 
     def _is_ready(self) -> bool | None:
         return READY_LINE in self.folder.log_file.read_text(errors="replace") or None
@@ -135,8 +143,9 @@ class BrokerDaemon:
                 broker.send(signal.SIGKILL)
             self.pause(LOOK_EVERY_S)
 
-    def _note(self, *, bootstrap: str | None) -> None:
-        self._state = replace(self._state, daemons=dict(self._children.named), bootstrap=bootstrap)
+    def _note(self, *, bootstrap: str | None, secured: str | None = None) -> None:
+        daemons = dict(self._children.named)
+        self._state = replace(self._state, daemons=daemons, bootstrap=bootstrap, secured=secured)
         self.folder.write(self._state)
 
 
@@ -164,6 +173,19 @@ def server_settings(folder: BrokerFolder, clients: int, controller: int) -> dict
         "share.coordinator.state.topic.min.isr": "1",
         # Nobody else is about to join a consumer group.
         "group.initial.rebalance.delay.ms": "0",
+    }
+
+
+def with_password(settings: Mapping[str, str], port: int, password: str) -> dict[str, str]:
+    """The same with another door, for those who know the password."""
+    module = "org.apache.kafka.common.security.plain.PlainLoginModule"
+    return {
+        **settings,
+        "listeners": f"{settings['listeners']},SECURED://{LOOPBACK}:{port}",
+        "advertised.listeners": f"{settings['advertised.listeners']},SECURED://{LOOPBACK}:{port}",
+        "listener.security.protocol.map": f"{settings['listener.security.protocol.map']},SECURED:SASL_PLAINTEXT",
+        "sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.secured.plain.sasl.jaas.config": f'{module} required user_{USER}="{password}";',
     }
 
 

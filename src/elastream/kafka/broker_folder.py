@@ -18,6 +18,8 @@ class BrokerState(KeptState):
 
     heap: str
     bootstrap: str | None = None
+    secured: str | None = None
+    """Where it asks for a password, if it does anywhere."""
 
     @property
     def has_answered(self) -> bool:

@@ -76,7 +76,7 @@ class LagProportional:
     def _demand(self, query: Query, now_s: float, known: Knowledge, memory: Memory) -> tuple[float, str] | str:
         """Slots for one query and a sentence about it, or why they are not known."""
         if query.phase == "terminated":
-            return 0.0, f"{query.name} has ended"
+            return 0.0, f"{query.name} has failed: {query.error}" if query.error else f"{query.name} has ended"
         arrival, backlog = known.arrival_rps(query, self.window_s), query.backlog
         if arrival is None or backlog is None:
             return query.not_known("arrival rate" if arrival is None else "backlog")
