@@ -116,6 +116,15 @@ class Source:
             return None
         return max(0.0, self.arrived.value - self.committed.value)
 
+    @property
+    def uneven(self) -> str | None:
+        """In words, where one partition holds at least twice its share of the backlog: executors do not split it."""
+        parts = self.partition_backlogs or ()
+        total = sum(parts)
+        if len(parts) < 2 or total <= 0 or max(parts) * len(parts) < 2 * total:
+            return None
+        return f"{max(parts) / total:.0%} of it in one of {len(parts)} partitions"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trigger:

@@ -97,9 +97,10 @@ class LagProportional:
         # Never less than half a period for tasks, however long the driver takes: slots cannot shorten it.
         task_s = max(period_s - _driver_s(query, known, self.window_s), period_s / 2)
         slots = cost.slot_s(rows) / task_s * self.headroom
+        uneven = next((said for source in query.sources if (said := source.uneven)), None) if excess else None
         return slots, (
-            f"{query.name}: {arrival:,.0f}/s arrive and {excess:,.0f} records wait beyond one batch, "
-            f"{cost.per_record_s * 1e6:.1f} slot-us each: {slots:.1f} slots"
+            f"{query.name}: {arrival:,.0f}/s arrive and {excess:,.0f} records wait beyond one batch"
+            f"{f' ({uneven})' if uneven else ''}, {cost.per_record_s * 1e6:.1f} slot-us each: {slots:.1f} slots"
         )
 
 

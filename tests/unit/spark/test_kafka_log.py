@@ -169,3 +169,14 @@ def test_where_the_log_is_not_asked_lag_is_what_spark_reports() -> None:
     assert seen.arrived_from == "extrapolated"
     assert seen.backlog == 250
     assert followed.look(21.0, None).committed is not None
+
+
+def test_a_partition_that_holds_most_of_the_backlog_is_named() -> None:
+    followed = Followed()
+    committed = {"words": {"0": 0, "1": 0, "2": 0}}
+    even = followed.look(
+        0.0, answered(0.0, dict.fromkeys(("words-0", "words-1", "words-2"), (0, 9))), committed=committed
+    )
+    assert even.uneven is None
+    ends = {"words-0": (0.0, 90.0), "words-1": (0.0, 9.0), "words-2": (0.0, 9.0)}
+    assert followed.look(1.0, answered(1.0, ends), committed=committed).uneven == "83% of it in one of 3 partitions"
