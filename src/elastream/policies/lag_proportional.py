@@ -84,7 +84,7 @@ class LagProportional:
             return 0.0, f"{query.name} is idle"
         cost = batch_cost([batch[1:] for batch in memory.get(query.id, [])]) or _cost_so_far(query)
         if cost is None:
-            return f"no task of {query.name} has been measured yet"
+            return f"no batch of {query.name} has been measured yet; a first one, which is always slow, does not count"
         period_s = query.trigger.interval_s or self.asap_batch_s
         excess = max(0.0, _left_behind(query, now_s, arrival, backlog) - arrival * period_s)
         return self._slots(query, known, cost, arrival, excess)

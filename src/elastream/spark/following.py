@@ -63,7 +63,7 @@ class Following:
 
     def __init__(self, query: str) -> None:
         self.id = query
-        self.name = query
+        self.name = shown_name(None, query)
         self.run = ""
         self.ended_s: float | None = None
         self._error: str | None = None
@@ -87,7 +87,7 @@ class Following:
         if run == self.run:
             return
         self._restarted = self.run != ""
-        self.run, self.name = run, name or self.id
+        self.run, self.name = run, shown_name(name, self.id)
         self.ended_s = self._error = self._progress = None
         self._has_waited = False
         self._batches.clear()
@@ -197,7 +197,7 @@ class Following:
 
     def see(self, seen: QuerySeen, moment: Moment) -> None:
         """Take in what the query is doing, before what has ended: that refers to its sources."""
-        self.name = seen.name or self.id
+        self.name = shown_name(seen.name, self.id)
         self._trigger = trigger(seen.trigger)
         if seen.sources is not None:
             self._works.operators.describe(seen.leaves)
@@ -291,6 +291,11 @@ class Following:
             bytes=total("memoryUsedBytes"),
             commit_s=total("commitTimeMs", 0.001),
         )
+
+
+def shown_name(name: str | None, query: str) -> str:
+    """What people read; of an id the beginning is enough to find it in Spark's log."""
+    return name or f"query-{query[:8]}"
 
 
 def trigger(text: str) -> Trigger:
