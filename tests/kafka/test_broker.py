@@ -61,7 +61,7 @@ def test_it_listens_on_loopback_only(broker: LocalBroker) -> None:
     found = {address for pid in ours for address in listening(pid)}
     assert ("127.0.0.1", int(broker.bootstrap.rpartition(":")[2])) in found
     assert {address for address, _ in found} <= LOOPBACKS
-    assert len(listening(broker.pid)) == 2, "one for clients, one for its own controller"
+    assert len(listening(broker.pid)) == 3, "for clients, for those who know the password, for its own controller"
     assert broker.folder.stat().st_mode & 0o777 == 0o700
 
 
