@@ -1,6 +1,6 @@
 # Recipes name files relative to this folder, so that its path may hold spaces.
 BIN := .venv/bin
-CODE := $(wildcard src tests tools benchmarks examples)
+CODE := $(wildcard src tests tools benchmarks examples experiments)
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help

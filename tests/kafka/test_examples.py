@@ -12,7 +12,7 @@ from elastream.kafka.topics import create_topic
 from tests.kafka.records import write
 from tests.kafka.running import Running, backlogs, committed
 
-pytestmark = pytest.mark.needs("spark", "kafka")
+pytestmark = [pytest.mark.needs("spark", "kafka"), pytest.mark.full]
 
 WORDS = "the quick brown fox jumps over the lazy dog and the dog sleeps"
 

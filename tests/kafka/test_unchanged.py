@@ -28,8 +28,8 @@ pytestmark = pytest.mark.needs("spark", "kafka")
 APP = Path(__file__).parent / "apps" / "counting.py"
 POLICY = "lag-proportional(interval_s=2, window_s=6, drain_s=10, asap_batch_s=3)"
 # Slots work through a thousand rows a second: the spike needs more than two of them.
-WORKLOAD = "100 + spike(2400, at=20s, for=15s)"
-EVENTS = {"workload": WORKLOAD, "duration": "60s", "partitions": "3", "keys": "50"}
+WORKLOAD = "100 + spike(2400, at=10s, for=15s)"
+EVENTS = {"workload": WORKLOAD, "duration": "45s", "partitions": "3", "keys": "50"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +58,7 @@ def ran(broker: LocalBroker, tmp_path_factory: pytest.TempPathFactory) -> Ran:
     create_topic(broker.bootstrap, topic, partitions=3)
     create_topic(broker.bootstrap, copy, partitions=3)
     produce = [ELASTREAM, "produce", "keyed", "--bootstrap", broker.bootstrap, "--topic", topic, "--workload", WORKLOAD]
-    produce += ["--duration", "60s", "--option", "keys=50"]
+    produce += ["--duration", "45s", "--option", "keys=50"]
     arguments = [broker.bootstrap, topic, copy, str(folder)]
     with Running(folder, APP, arguments, {"--executors": "1:3", "--policy": POLICY}) as running:
         running.until(lambda tick: backlogs(tick).get("counting") == 0, "the queries")
