@@ -7,6 +7,7 @@ import pytest
 from elastream.cli import main
 from elastream.core.errors import BadInput
 from elastream.core.observation import Slo, Trigger
+from elastream.simulator.model import ApplicationModel
 from elastream.simulator.modelfile import read_model
 
 GOOD = """
@@ -29,6 +30,7 @@ def test_a_file_describes_a_model(tmp_path: Path, capsys: pytest.CaptureFixture[
     path = tmp_path / "job.yaml"
     path.write_text(GOOD)
     model = read_model(path)
+    assert isinstance(model, ApplicationModel)
     query = model.queries[0]
     assert (model.name, model.pool.slots_per_worker, model.pool.start_s) == ("clicks", 2, 5.0)
     assert (query.trigger, query.slo, query.commit_s) == (Trigger(interval_s=5.0), Slo(p95_s=30.0), 0.1)

@@ -18,18 +18,30 @@ def models(json: Json = False) -> None:
     from rich.table import Table
 
     from elastream.simulator.models import MODELS
+    from elastream.simulator.published import PUBLISHED
 
     if json:
-        print_json(
-            [
-                {"name": model.name, "doc": model.doc, "queries": [query.name for query in model.queries]}
-                for model in MODELS.values()
-            ]
-        )
+        micro = [
+            {
+                "name": one.name,
+                "engine": "micro-batch",
+                "doc": one.doc,
+                "queries": [query.name for query in one.queries],
+            }
+            for one in MODELS.values()
+        ]
+        continuous = [
+            {"name": one.name, "engine": "continuous", "doc": one.doc, "queries": [one.name]}
+            for one in PUBLISHED.values()
+        ]
+        print_json([*micro, *continuous])
         return
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("model", no_wrap=True)
+    table.add_column("engine", no_wrap=True)
     table.add_column("what it is")
     for model in MODELS.values():
-        table.add_row(model.name, model.doc)
+        table.add_row(model.name, "micro-batch", model.doc)
+    for job in PUBLISHED.values():
+        table.add_row(job.name, "continuous", job.doc)
     print_table(console(), table)

@@ -142,7 +142,7 @@ def print_strips(console: Console, scenario: Scenario, runs: Sequence[Run]) -> N
 
 
 def _block(run: Run, scenario: Scenario) -> Block:
-    found, most = run.outcome.strips, float(scenario.model.pool.max_workers)
+    found, most = run.outcome.strips, float(scenario.max_workers)
     at_s, slo = found.at_s, scenario.slo_s
     delay = Strip(label="delay p95", at_s=at_s, values=found.delay_p95_s, unit="s", by="max", style="green", limit=slo)
     return Block(

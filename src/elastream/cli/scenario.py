@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, TypeVar, cast
 
 from elastream.cli.output import tell
 from elastream.cli.reading import Contender, plain_settings
@@ -14,18 +15,22 @@ from elastream.core.errors import BadInput
 from elastream.core.guards import Guards
 from elastream.core.needs import require
 from elastream.core.quantity import spell_number, spell_seconds
+from elastream.simulator.dag import DataflowModel
+from elastream.simulator.dataflow import SimulatedDataflow, provides
 from elastream.simulator.faults import Fault
 from elastream.simulator.model import ApplicationModel
 from elastream.simulator.platform import SimulatedSpark
 from elastream.simulator.run import Simulation
 from elastream.workloads import Pattern
 
+ModelT = TypeVar("ModelT", bound=ApplicationModel | DataflowModel)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
     """Everything about a run but the policy."""
 
-    model: ApplicationModel
+    model: ApplicationModel | DataflowModel
     workload: Pattern
     duration_s: float
     tick_s: float = 15.0
@@ -40,15 +45,19 @@ class Scenario:
         if twice:
             raise BadInput(f"policy {twice} is given twice")
         self.workload.series(duration_s=self.duration_s, seed=self.seed)
-        start, pool = self.model.pool.initial_workers, self.model.pool
-        if not pool.min_workers <= start <= pool.max_workers:
-            raise BadInput(
-                f"model {self.model.name}: starts with {start} workers; it must be {pool.min_workers} to "
-                f"{pool.max_workers}, the bounds of its pool"
-            )
-        platform = SimulatedSpark
-        fits = [require(one.label, platform.name, one.policy.needs, platform.provides) for one in contenders]
-        return [f"{one.label} on {platform.name}: {fit.sentence()}" for one, fit in zip(contenders, fits, strict=True)]
+        for name, pool in self.model.pools.items():
+            if not pool.min_workers <= pool.initial_workers <= pool.max_workers:
+                where = f"pool {name}: " if len(self.model.pools) > 1 else ""
+                raise BadInput(
+                    f"model {self.model.name}: {where}starts with {pool.initial_workers} workers; it must be "
+                    f"{pool.min_workers} to {pool.max_workers}, the bounds of its pool"
+                )
+        if isinstance(self.model, DataflowModel):
+            platform, provided = SimulatedDataflow.name, provides(self.model)
+        else:
+            platform, provided = SimulatedSpark.name, SimulatedSpark.provides
+        fits = [require(one.label, platform, one.policy.needs, provided) for one in contenders]
+        return [f"{one.label} on {platform}: {fit.sentence()}" for one, fit in zip(contenders, fits, strict=True)]
 
     def simulation(self, contender: Contender) -> Simulation:
         """The run of one policy, before it begins."""
@@ -66,60 +75,79 @@ class Scenario:
 
     def sentence(self) -> str:
         """One line for a person."""
-        pool, trigger = self.model.pool, self.model.queries[0].trigger.interval_s
-        slots = "1 slot" if pool.slots_per_worker == 1 else f"{pool.slots_per_worker} slots"
-        every = "as fast as possible" if trigger is None else f"a batch every {spell_seconds(trigger)}"
-        return (
-            f"{self.model.name}, {every}, {spell_seconds(self.duration_s)}, "
-            f"{pool.min_workers} to {pool.max_workers} executors of {slots}, seed {self.seed}"
-        )
+        if isinstance(self.model, DataflowModel):
+            how, workers = "continuous", _pools_sentence(self.model)
+        else:
+            pool, trigger = self.model.pool, self.trigger_s
+            slots = "1 slot" if pool.slots_per_worker == 1 else f"{pool.slots_per_worker} slots"
+            how = "as fast as possible" if trigger is None else f"a batch every {spell_seconds(trigger)}"
+            workers = f"{pool.min_workers} to {pool.max_workers} executors of {slots}"
+        return f"{self.model.name}, {how}, {spell_seconds(self.duration_s)}, {workers}, seed {self.seed}"
 
     def as_json(self) -> dict[str, Any]:
         """As plain values."""
-        pool, slos = self.model.pool, [query.slo for query in self.model.queries]
+        pools = self.model.pools.values()
         return {
             "model": self.model.name,
             "workload": str(self.workload),
             "duration_s": self.duration_s,
             "tick_s": self.tick_s,
             "seed": self.seed,
-            "trigger_s": self.model.queries[0].trigger.interval_s,
-            "executors": {"min": pool.min_workers, "max": pool.max_workers, "start": pool.initial_workers},
-            "slots_per_worker": pool.slots_per_worker,
-            "slo_p95_s": next((slo.p95_s for slo in slos if slo), None),
+            "trigger_s": self.trigger_s,
+            "executors": {
+                "min": sum(pool.min_workers for pool in pools),
+                "max": sum(pool.max_workers for pool in pools),
+                "start": sum(pool.initial_workers for pool in pools),
+            },
+            "slots_per_worker": next(pool.slots_per_worker for pool in pools),
+            "slo_p95_s": self.slo_s,
             "guards": {name: plain_settings(guard) for name, guard in self.guards.items()},
             "faults": [_spelt(fault) for fault in self.faults],
         }
 
     @property
+    def trigger_s(self) -> float | None:
+        """Time between batches, where there are batches at fixed times."""
+        return None if isinstance(self.model, DataflowModel) else self.model.queries[0].trigger.interval_s
+
+    @property
+    def max_workers(self) -> int:
+        """Workers there can be, over all pools."""
+        most = sum(pool.max_workers for pool in self.model.pools.values())
+        room = self.model.cluster_workers if isinstance(self.model, DataflowModel) else None
+        return most if room is None else min(most, room)
+
+    @property
     def slo_s(self) -> float | None:
         """The strictest promise."""
-        return min((query.slo.p95_s for query in self.model.queries if query.slo), default=None)
+        return self.model.slo.p95_s if self.model.slo else None
 
 
-def fitting_workload(model: ApplicationModel, duration_s: float) -> str:
+def fitting_workload(model: ApplicationModel | DataflowModel, duration_s: float) -> str:
     """A wave with a spike that needs most of the pool at its worst and little of it at its best."""
-    work_s = sum(query.slot_s_per_record() for query in model.queries)
-    full_rps = model.pool.max_workers * model.pool.slots_per_worker / work_s if work_s else 1000.0
+    full_rps = model.full_rps()
+    if math.isinf(full_rps):
+        full_rps = 1000.0
     low, high, spike = (spell_number(float(f"{share * full_rps:.2g}")) for share in (0.1, 0.55, 0.25))
     period, half, at, lasts = (spell_seconds(max(1, round(part * duration_s))) for part in (0.5, 0.25, 0.7, 0.04))
     return f"cosine({low}..{high}, period={period}, shift={half}) + spike({spike}, at={at}, for={lasts})"
 
 
-def resized(model: ApplicationModel, **changes: Any) -> ApplicationModel:
-    """The model with another pool; what is None stays."""
+def resized(model: ModelT, **changes: Any) -> ModelT:
+    """The model with other pools; what is None stays."""
     given = {name: value for name, value in changes.items() if value is not None}
-    pool = replace(model.pool, **given)
-    if "initial_workers" not in given:
-        # The model's own start has to follow bounds that were moved.
-        within = min(max(pool.initial_workers, pool.min_workers), pool.max_workers)
-        pool = replace(pool, initial_workers=within)
-    return replace(model, pool=pool)
+    return cast(ModelT, model.resized(**given))
+
+
+def _pools_sentence(model: DataflowModel) -> str:
+    """How many workers each pool may have, said once where it is the same for all that can be resized."""
+    bounds = {(pool.min_workers, pool.max_workers) for pool in model.pools.values()}
+    free = {one for one in bounds if one[0] < one[1]} or bounds
+    told = " or ".join(f"{low} to {high}" for low, high in sorted(free))
+    return f"{told} workers in each of {len(model.pools)} pools" if len(model.pools) > 1 else f"{told} workers"
 
 
 def _spelt(fault: Fault) -> dict[str, Any]:
-    import math
-
     from elastream.simulator.faults import faults
 
     settings = plain_settings(fault)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from elastream.cli.results import Run
     from elastream.cli.scenario import Scenario
     from elastream.config import Resolution
+    from elastream.simulator.dag import DataflowModel
     from elastream.simulator.model import ApplicationModel
 
 DURATION_S = 140 * 60.0
@@ -68,7 +69,7 @@ def simulate(
     force: Annotated[bool, typer.Option("--force", help="Replace runs that are in --out already.")] = False,
     json: Json = False,
 ) -> None:
-    """Run policies on a simulated Spark application, side by side, in seconds.
+    """Run policies on a simulated application, side by side, in seconds.
 
     [bold]Examples[/bold]
 
@@ -80,6 +81,8 @@ def simulate(
 
     elastream simulate --model job.yaml --trigger asap --fault 'worker-loss(at=10m, workers=2)' --out runs/loss
 
+    elastream simulate --model kanis-q1 --workload 'cosine(200k..2200k, period=60m)' --policy ds2
+
     [bold]A model file[/bold]
 
     name: clicks
@@ -88,6 +91,17 @@ def simulate(
 
     queries: [{name: count, trigger: 10s, sources: [{name: clicks, partitions: 16}],
     stages: [{name: parse, after: clicks, partitions: 16, slot_s_per_record: 50e-6}]}]
+
+    [bold]A model file of a continuous job, as on Flink[/bold]
+
+    name: words
+
+    pool: {min_workers: 1, max_workers: 36}
+
+    logs: [{name: sentences}]
+
+    operators: [{name: split, after: sentences, rate_rps: 20k}, {name: count, after: {split: 20}, rate_rps: 200k,
+    buffer: 100k}]
     """
     from elastream.cli.reading import folder_names, read_faults, read_guards
     from elastream.cli.runfolder import check_free
@@ -222,27 +236,30 @@ def _duration(duration: str | None, minutes: float | None) -> float:
     return read_seconds(duration, "--duration") if duration is not None else DURATION_S
 
 
-def _model(name: str, trigger: str | None, slots: int | None) -> ApplicationModel:
+def _model(name: str, trigger: str | None, slots: int | None) -> ApplicationModel | DataflowModel:
     from dataclasses import replace
 
     from elastream.cli.scenario import resized
+    from elastream.simulator.dag import DataflowModel
     from elastream.simulator.modelfile import read_model, read_trigger
-    from elastream.simulator.models import model as named
+    from elastream.simulator.models import any_model
 
     is_file = name.endswith((".yaml", ".yml")) or "/" in name
-    chosen = read_model(Path(name)) if is_file else named(name)
+    chosen = read_model(Path(name)) if is_file else any_model(name)
     if slots is not None and slots < 1:
         raise BadInput(f"--slots: found {slots}; an executor has at least 1")
     if trigger is not None:
         every = read_trigger(trigger, "--trigger")
+        if isinstance(chosen, DataflowModel):
+            raise BadInput(f"--trigger: model {chosen.name} is continuous and has no batches; leave it out")
         chosen = replace(chosen, queries=tuple(replace(query, trigger=every) for query in chosen.queries))
     return resized(chosen, slots_per_worker=slots) if slots is not None else chosen
 
 
-def _bounded(model: ApplicationModel, found: Resolution, start: int | None) -> ApplicationModel:
+def _bounded(
+    model: ApplicationModel | DataflowModel, found: Resolution, start: int | None
+) -> ApplicationModel | DataflowModel:
     """The model with the bounds and the promise that were set anywhere; its own where nothing was."""
-    from dataclasses import replace
-
     from elastream.cli.scenario import resized
     from elastream.core.observation import Slo
 
@@ -253,14 +270,12 @@ def _bounded(model: ApplicationModel, found: Resolution, start: int | None) -> A
     }
     model = resized(model, **given)
     if start is not None:
-        pool = model.pool
-        if not pool.min_workers <= start <= pool.max_workers:
-            raise BadInput(f"--start: found {start}; the bounds are {pool.min_workers}..{pool.max_workers}")
+        pools = model.pools.values()
+        low, high = max(pool.min_workers for pool in pools), max(pool.max_workers for pool in pools)
+        if not low <= start <= high:
+            raise BadInput(f"--start: found {start}; the bounds are {low}..{high}")
         model = resized(model, initial_workers=start)
-    if settings.slo.p95_s is None:
-        return model
-    promise = Slo(p95_s=settings.slo.p95_s)
-    return replace(model, queries=tuple(replace(query, slo=promise) for query in model.queries))
+    return model if settings.slo.p95_s is None else model.promising(Slo(p95_s=settings.slo.p95_s))
 
 
 def _is_set(found: Resolution, path: str) -> bool:

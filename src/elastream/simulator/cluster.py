@@ -8,6 +8,7 @@ from random import Random
 from typing import Literal
 
 from elastream.simulator.model import PoolModel
+from elastream.simulator.places import Places
 
 
 @dataclass(slots=True, eq=False)
@@ -17,6 +18,7 @@ class SimulatedWorker:
     id: str
     since_s: float
     slots: int
+    node: str | None = None
     state: Literal["starting", "ready", "leaving", "gone"] = "starting"
     ready_s: float = 0.0
     cold_until_s: float = 0.0
@@ -38,13 +40,15 @@ class SimulatedWorker:
 class SimulatedCluster:
     """The workers of one pool. Asked for a size, it starts and stops workers until it has it."""
 
-    def __init__(self, model: PoolModel, random: Random) -> None:
+    def __init__(self, model: PoolModel, random: Random, *, name: str = "", places: Places | None = None) -> None:
         self.model = model
+        self.name = name
         self.wanted = self.requested = model.initial_workers
         self.workers: list[SimulatedWorker] = []
         self.extra_start_s = 0.0
         self.gone_busy_slot_s = 0.0
         self._random = random
+        self._places = places
         self._named = 0
         # The application begins with workers that are up and warm: what is studied is change.
         for _ in range(self._affordable(model.initial_workers)):
@@ -72,17 +76,26 @@ class SimulatedCluster:
         self._drop_gone()
         return leaving
 
-    def replenish(self, now_s: float) -> list[SimulatedWorker]:
+    def replenish(self, now_s: float, *, most: int | None = None, add_on: Sequence[str] = ()) -> list[SimulatedWorker]:
         """Start what is missing, as far as there is room. Returns the workers that were started."""
         alive = sum(worker.state in ("starting", "ready") for worker in self.workers)
         leaving = len(self.workers) - alive
-        room = self._affordable(self.requested + leaving) - leaving
-        started = [self._new_worker(now_s) for _ in range(room - alive)]
+        size = self.requested if most is None else min(most, self.requested)
+        room = self._affordable(size + leaving) - leaving
+        if self._places is not None:
+            room = min(room, alive + len(self._places.free))
+        started = [self._new_worker(now_s, add_on) for _ in range(room - alive)]
         for worker in started:
             spread = self.model.start_spread * (2 * self._random.random() - 1)
             worker.ready_s = now_s + self.model.start_s * (1 + spread) + self.extra_start_s
         self.workers.extend(started)
         return started
+
+    def settle(self) -> None:
+        """Workers that were starting are ready, and those that were leaving are gone."""
+        for worker in self.workers:
+            worker.state = "gone" if worker.state == "leaving" else "ready"
+        self._drop_gone()
 
     def remove(self, worker: SimulatedWorker) -> None:
         """A worker has left or died."""
@@ -94,6 +107,10 @@ class SimulatedCluster:
     ) -> list[SimulatedWorker]:
         """Those a policy prefers, then those that cost least: not yet started, then idle, then young."""
         rank = {name: i for i, name in enumerate(leave_first)}
+        if self._places is not None:
+            # Workers differ by their place, and who does not know the places chooses any.
+            any_order = self._random.sample(staying, len(staying))
+            return sorted(any_order, key=lambda worker: rank.get(worker.id, len(rank)))[: max(0, surplus)]
 
         def cost(worker: SimulatedWorker) -> tuple[int, bool, int, float]:
             return rank.get(worker.id, len(rank)), worker.state == "ready", worker.running, -worker.since_s
@@ -104,10 +121,21 @@ class SimulatedCluster:
         room = self.model.cluster_workers
         return size if room is None else min(size, room)
 
-    def _new_worker(self, now_s: float) -> SimulatedWorker:
+    def _new_worker(self, now_s: float, add_on: Sequence[str] = ()) -> SimulatedWorker:
         self._named += 1
-        return SimulatedWorker(id=str(self._named), since_s=now_s, slots=self.model.slots_per_worker, looked_s=now_s)
+        return SimulatedWorker(
+            # Names are unique over all pools, because a decision names workers and not their pools.
+            id=f"{self.name}-{self._named}" if self.name else str(self._named),
+            since_s=now_s,
+            slots=self.model.slots_per_worker,
+            node=self._places.take(self._random, add_on) if self._places is not None else None,
+            looked_s=now_s,
+        )
 
     def _drop_gone(self) -> None:
-        self.gone_busy_slot_s += sum(worker.busy_slot_s for worker in self.workers if worker.state == "gone")
+        gone = [worker for worker in self.workers if worker.state == "gone"]
+        self.gone_busy_slot_s += sum(worker.busy_slot_s for worker in gone)
+        for worker in gone:
+            if self._places is not None and worker.node is not None:
+                self._places.give_back(worker.node)
         self.workers = [worker for worker in self.workers if worker.state != "gone"]

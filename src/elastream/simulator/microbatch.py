@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from random import Random
 from typing import Any
 
+from elastream.estimators.delay import Stretch
 from elastream.simulator.cluster import SimulatedCluster, SimulatedWorker
 from elastream.simulator.faults import Fault, SinkBlocked, SlowStart, Straggler, WorkerLoss
 from elastream.simulator.model import ApplicationModel
@@ -66,6 +67,17 @@ class MicroBatchEngine:
             self._forget_homes_on(worker)
             self._leave_if_idle(worker)
         self._await(self.cluster.replenish(self.now_s))
+
+    @property
+    def delays(self) -> list[Stretch]:
+        """Delays of all that was committed."""
+        return [part for query in self.queries for part in query.delays]
+
+    def counted(self) -> tuple[int, int]:
+        """Records that were committed, and records that wait."""
+        sources = [source for query in self.queries for source in query.sources]
+        committed = sum(source.committed for source in sources)
+        return committed, sum(source.arrived(self.now_s) for source in sources) - committed
 
     def _at(self, at_s: float, action: Callable[[Any], None], subject: object) -> None:
         self._sequence += 1

@@ -7,7 +7,7 @@ a tiny batch costs 0.11-0.19 s, an executor takes 4-12 s to start and is slow at
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from elastream.core.errors import BadInput
@@ -133,15 +133,47 @@ class ApplicationModel:
     doc: str = ""
 
     def __post_init__(self) -> None:
-        _check_pool(self.pool, f"model {self.name}: pool")
+        check_pool(self.pool, f"model {self.name}: pool")
         if not self.queries:
             raise BadInput(f"model {self.name}: no queries; an application has at least one")
         for query in self.queries:
             _check_query(query, f"model {self.name}: query {query.name}")
 
+    @property
+    def pools(self) -> dict[str, PoolModel]:
+        """Its one pool by name, as models with several have them."""
+        return {POOL: self.pool}
 
-def _check_pool(pool: PoolModel, where: str) -> None:
-    _check_numbers(pool, where)
+    @property
+    def slo(self) -> Slo | None:
+        """The strictest promise."""
+        return min((query.slo for query in self.queries if query.slo), key=lambda slo: slo.p95_s, default=None)
+
+    def full_rps(self) -> float:
+        """Arrivals per second that a pool of full size can just process; infinite where records cost nothing."""
+        work_s = sum(query.slot_s_per_record() for query in self.queries)
+        return self.pool.max_workers * self.pool.slots_per_worker / work_s if work_s else math.inf
+
+    def resized(self, **changes: int) -> ApplicationModel:
+        """The model with another pool."""
+        return replace(self, pool=changed_pool(self.pool, **changes))
+
+    def promising(self, slo: Slo) -> ApplicationModel:
+        """The model with this promise for every query."""
+        return replace(self, queries=tuple(replace(query, slo=slo) for query in self.queries))
+
+
+def changed_pool(pool: PoolModel, **changes: int) -> PoolModel:
+    """The pool with other numbers; the start follows bounds that were moved."""
+    pool = replace(pool, **changes)
+    if "initial_workers" in changes:
+        return pool
+    return replace(pool, initial_workers=min(max(pool.initial_workers, pool.min_workers), pool.max_workers))
+
+
+def check_pool(pool: PoolModel, where: str) -> None:
+    """Raise BadInput where a pool makes no sense."""
+    check_numbers(pool, where)
     if pool.slots_per_worker < 1:
         raise BadInput(f"{where}: {pool.slots_per_worker} slots per worker; at least 1 is needed")
     if not 1 <= pool.min_workers <= pool.max_workers:
@@ -151,14 +183,14 @@ def _check_pool(pool: PoolModel, where: str) -> None:
 
 
 def _check_query(query: QueryModel, where: str) -> None:
-    _check_numbers(query, where)
+    check_numbers(query, where)
     if not query.sources:
         raise BadInput(f"{where}: no sources; a query reads at least one")
     for source in query.sources:
-        _check_numbers(source, f"{where}: source {source.name}")
+        check_numbers(source, f"{where}: source {source.name}")
     names = {source.name for source in query.sources} | {stage.name for stage in query.stages}
     for stage in query.stages:
-        _check_numbers(stage, f"{where}: stage {stage.name}")
+        check_numbers(stage, f"{where}: stage {stage.name}")
         if not stage.after:
             raise BadInput(f"{where}: stage {stage.name} is fed by nothing; name its sources or stages in `after`")
         unknown = set(stage.after) - names
@@ -174,7 +206,8 @@ def _check_query(query: QueryModel, where: str) -> None:
     query.topology().check([POOL], where)
 
 
-def _check_numbers(model: Any, where: str) -> None:
+def check_numbers(model: Any, where: str) -> None:
+    """Raise BadInput where a number of a model is negative, infinite or none."""
     for item in fields(model):
         value = getattr(model, item.name)
         if isinstance(value, float | int) and not (0 <= value < math.inf):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from elastream.core.errors import UnknownName
 from elastream.core.observation import Trigger
+from elastream.simulator.dag import DataflowModel
 from elastream.simulator.model import ApplicationModel, QueryModel, SourceModel, StageModel, StateModel
+from elastream.simulator.published import PUBLISHED
 
 # One slot does about 10,000 records/s through all stages: a JSON event, parsed, counted by key and written.
 _PARSE = StageModel(name="parse", after=("events",), partitions=24, slot_s_per_record=50e-6)
@@ -77,7 +79,16 @@ MODELS: dict[str, ApplicationModel] = {
 
 
 def model(name: str) -> ApplicationModel:
-    """The model of that name."""
+    """The micro-batch model of that name."""
     if name not in MODELS:
         raise UnknownName("unknown model", name, MODELS)
+    return MODELS[name]
+
+
+def any_model(name: str) -> ApplicationModel | DataflowModel:
+    """The model of that name, of either engine."""
+    if name in PUBLISHED:
+        return PUBLISHED[name]
+    if name not in MODELS:
+        raise UnknownName("unknown model", name, [*MODELS, *PUBLISHED])
     return MODELS[name]

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from random import Random
-from typing import TypeVar
 
 from elastream.core.decision import Decision
-from elastream.core.errors import ApplyFailed, ObservationFailed
 from elastream.core.observation import (
     KeyedState,
     Observation,
@@ -26,13 +22,12 @@ from elastream.core.observation import (
 from elastream.core.protocols import Clock
 from elastream.core.signals import Signal
 from elastream.simulator.cluster import SimulatedWorker
-from elastream.simulator.faults import Fault, LastingFault, MetricsLate, MetricsMissing, ScaleFailure, Unreachable
+from elastream.simulator.faults import Fault
+from elastream.simulator.measuring import Measuring
 from elastream.simulator.microbatch import MicroBatchEngine
 from elastream.simulator.model import POOL, ApplicationModel
 from elastream.simulator.query import SimulatedQuery, SimulatedSource
 from elastream.workloads.series import RateSeries
-
-F = TypeVar("F", bound=LastingFault)
 
 PROVIDES = frozenset(
     {
@@ -72,35 +67,20 @@ class SimulatedSpark:
     ) -> None:
         self.model = model
         self.clock = clock
-        self.faults = faults
         self.engine = MicroBatchEngine(model, curves, seed=seed, faults=faults)
         self._random = Random(f"{seed}/metrics")
-        longest_s = max((fault.by_s for fault in faults if isinstance(fault, MetricsLate)), default=0.0)
-        self._keep_s = longest_s
-        self._past: deque[Observation] = deque()
+        self._measuring = Measuring(faults)
 
     def observe(self) -> Observation:
         """What can be seen now, or what faults leave of it."""
         now_s = self.clock.now_s()
         self.engine.advance(now_s)
-        if self._fault(Unreachable, now_s):
-            raise ObservationFailed("the simulated platform is unreachable (planted fault)")
-        seen = self._look(now_s)
-        if self._keep_s:
-            self._remember(seen)
-        if self._fault(MetricsMissing, now_s):
-            return _without_metrics(seen)
-        late = self._fault(MetricsLate, now_s)
-        return self._as_of(seen, late.by_s) if late else seen
+        return self._measuring.seen(now_s, self._look)
 
     def apply(self, decision: Decision) -> None:
         """Begin to have the size that was decided."""
-        if self._fault(ScaleFailure, self.clock.now_s()):
-            raise ApplyFailed("the simulated cluster refuses changes (planted fault)")
+        self._measuring.check_change(self.clock.now_s())
         self.engine.resize(decision.allocation[POOL], decision.leave_first)
-
-    def _fault(self, kind: type[F], now_s: float) -> F | None:
-        return next((fault for fault in self.faults if isinstance(fault, kind) and fault.holds(now_s)), None)
 
     def _look(self, now_s: float) -> Observation:
         return Observation(
@@ -151,16 +131,6 @@ class SimulatedSpark:
         worker.looked_s, worker.looked_busy_s = now_s, busy_s
         noise = self._random.gauss(0.0, self.model.pool.cpu_noise)
         return Reading(min(1.0, max(0.0, share * self.model.pool.cpu_ceiling + noise)), now_s)
-
-    def _remember(self, seen: Observation) -> None:
-        self._past.append(seen)
-        while self._past[0].at_s < seen.at_s - 2 * self._keep_s:
-            self._past.popleft()
-
-    def _as_of(self, seen: Observation, by_s: float) -> Observation:
-        """Metrics as they were some time ago; sizes are asked of the cluster and always fresh."""
-        old = next((past for past in reversed(self._past) if past.at_s <= seen.at_s - by_s), None)
-        return replace(seen, queries=old.queries) if old else _without_metrics(seen)
 
 
 def _query(query: SimulatedQuery, now_s: float) -> Query:
@@ -233,25 +203,3 @@ def _state(query: SimulatedQuery) -> KeyedState | None:
     if not query.homes or query.finished is None:
         return None
     return KeyedState(store="simulated", bytes=Reading(query.state_bytes(), query.finished.ended_s))
-
-
-def _without_metrics(seen: Observation) -> Observation:
-    return replace(
-        seen,
-        pools=tuple(replace(pool, workers=(), busy_slot_s=None) for pool in seen.pools),
-        queries=tuple(
-            replace(
-                query,
-                sources=tuple(replace(s, arrived=None, committed=None, backlog_age_s=None) for s in query.sources),
-                operators=tuple(OperatorWork(name=work.name) for work in query.operators),
-                running=None,
-                finished=None,
-                batches=None,
-                driver_s=None,
-                state=None,
-                delay=None,
-            )
-            for query in seen.queries
-        ),
-        other_busy_slots=None,
-    )

@@ -8,12 +8,14 @@ from typing import Any
 
 from elastream.core.guards import Guards
 from elastream.core.observation import Query
-from elastream.core.protocols import Journal, Policy
+from elastream.core.protocols import Clock, Journal, Policy
 from elastream.core.tick import Tick
 from elastream.estimators.delay import quantiles
 from elastream.loop.clock import VirtualClock
 from elastream.loop.controller import Controller, checked
 from elastream.loop.planner import Planner
+from elastream.simulator.dag import DataflowModel
+from elastream.simulator.dataflow import SimulatedDataflow
 from elastream.simulator.faults import Fault
 from elastream.simulator.model import ApplicationModel
 from elastream.simulator.platform import SimulatedSpark
@@ -98,7 +100,7 @@ class Simulation:
 
     def __init__(
         self,
-        model: ApplicationModel,
+        model: ApplicationModel | DataflowModel,
         workload: Workload | Mapping[str, Workload],
         policy: Policy[Any],
         *,
@@ -113,7 +115,7 @@ class Simulation:
         self.duration_s = duration_s
         self._curves = _curves(model, workload, duration_s, seed)
         clock = VirtualClock()
-        self.platform = SimulatedSpark(model, self._curves, clock, seed=seed, faults=faults)
+        self.platform = simulated(model, self._curves, clock, seed=seed, faults=faults)
         self.planner = Planner(policy, guards or {}, self.platform.provides)
         self.controller = Controller(platform=self.platform, planner=self.planner, clock=clock, tick_s=tick_s)
 
@@ -130,27 +132,47 @@ class Simulation:
         return Outcome(summary=_summary(self.name, self.platform, strips, self.duration_s), strips=strips, form=form)
 
 
+def simulated(
+    model: ApplicationModel | DataflowModel,
+    curves: Mapping[str, RateSeries],
+    clock: Clock,
+    *,
+    seed: int = 0,
+    faults: Sequence[Fault] = (),
+) -> SimulatedSpark | SimulatedDataflow:
+    """The platform that a model is simulated on."""
+    if isinstance(model, DataflowModel):
+        return SimulatedDataflow(model, curves, clock, seed=seed, faults=faults)
+    return SimulatedSpark(model, curves, clock, seed=seed, faults=faults)
+
+
 def _curves(
-    model: ApplicationModel, workload: Workload | Mapping[str, Workload], duration_s: float, seed: int
+    model: ApplicationModel | DataflowModel,
+    workload: Workload | Mapping[str, Workload],
+    duration_s: float,
+    seed: int,
 ) -> dict[str, RateSeries]:
-    """One curve per query; a single workload is what every query gets."""
+    """One curve per query, or per log of a dataflow; a single workload is what every query gets, or what logs share."""
+    names = [log.name for log in model.logs] if isinstance(model, DataflowModel) else [q.name for q in model.queries]
     if isinstance(workload, Mapping):
-        return {query.name: workload[query.name].series(duration_s=duration_s, seed=seed) for query in model.queries}
+        return {name: workload[name].series(duration_s=duration_s, seed=seed) for name in names}
     curve = workload.series(duration_s=duration_s, seed=seed)
-    return {query.name: curve for query in model.queries}
+    if isinstance(model, DataflowModel):
+        return {log.name: curve * log.share for log in model.logs}
+    return dict.fromkeys(names, curve)
 
 
-def _summary(name: str, platform: SimulatedSpark, strips: Strips, duration_s: float) -> Summary:
-    parts = [part for query in platform.engine.queries for part in query.delays]
+def _summary(name: str, platform: SimulatedSpark | SimulatedDataflow, strips: Strips, duration_s: float) -> Summary:
+    parts = platform.engine.delays
     p50, p95, p99 = quantiles(parts, (0.5, 0.95, 0.99)).tolist() if parts else (None, None, None)
-    sources = [source for query in platform.engine.queries for source in query.sources]
+    records, backlog = platform.engine.counted()
     busy = [ready + leaving for ready, leaving in zip(strips.ready, strips.leaving, strict=True)]
     mean = sum(busy) / len(busy) if busy else 0.0
     return Summary(
         policy=name,
         duration_s=duration_s,
-        records=sum(source.committed for source in sources),
-        backlog_left=sum(source.arrived(duration_s) - source.committed for source in sources),
+        records=records,
+        backlog_left=backlog,
         mean_workers=mean,
         max_workers=max(busy, default=0),
         worker_hours=mean * duration_s / 3600,

@@ -1,0 +1,358 @@
+"""Jobs of the published experiments on Flink, Heron, Timely and Kafka Streams, as models.
+
+Each constant says where it comes from: "told" by the document, "derived" from what it tells, or "ours" where it tells
+nothing. Derived from a published *result* means that this result may not be used to judge the model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from elastream.core.errors import UnknownName
+from elastream.simulator.dag import (
+    WARM,
+    DataflowModel,
+    Feed,
+    LogModel,
+    MeasuringModel,
+    OperatorModel,
+    PlacesModel,
+    RestartModel,
+    WindowModel,
+    own_pools,
+)
+from elastream.simulator.model import PoolModel
+
+_FIXED = replace(WARM, min_workers=1, max_workers=1, initial_workers=1)
+"""A source that is not resized."""
+
+
+# DS2 (Kalavri et al., OSDI 2018). Sources are generators: held back, they make nothing, and nothing is made up for.
+
+
+def _heron_wordcount() -> DataflowModel:
+    """Word count on Heron with limited rates, against Dhalion (5.2)."""
+    minute_s = 60.0
+    operators = (
+        # Told: 1M sentences per minute. Its rate is its limit, so that back-pressure time is the share it is held back.
+        OperatorModel(name="source", after=(Feed("sentences"),), rate_rps=1_000_000 / minute_s),
+        # Told: 100K sentences per minute and instance; a queue holds 100 MiB. Ours: 100 bytes per sentence.
+        OperatorModel(name="flatmap", after=(Feed("source"),), rate_rps=100_000 / minute_s, buffer=100 * 2**20 / 100),
+        # Told: 20 words per sentence, 1M words per minute and instance. Ours: 10 bytes per word.
+        OperatorModel(
+            name="count",
+            after=(Feed("flatmap", 20.0),),
+            rate_rps=1_000_000 / minute_s,
+            buffer=100 * 2**20 / 10,
+            stateful=True,
+        ),
+    )
+    return DataflowModel(
+        name="heron-wordcount",
+        doc="DS2 against Dhalion: 16,667 sentences/s of 20 words on Heron, rates limited; 10 and 20 are right",
+        logs=(LogModel(name="sentences", retention_s=0.0),),
+        operators=operators,
+        # Told: starts at 1/1. Ours: the bound.
+        pools={**own_pools(operators, replace(WARM, max_workers=60)), "source": _FIXED},
+        # Not told what a change costs on Heron: nothing.
+    )
+
+
+def _flink_wordcount() -> DataflowModel:
+    """Dynamic word count on Flink (5.3): 2M sentences/s until 800 s, then 1M."""
+    operators = (
+        OperatorModel(name="source", after=(Feed("sentences"),), rate_rps=2_000_000.0),
+        # Derived from the sizes DS2 ends at, 19/11 for 2M/s and 7/5 for 1M/s, taken as 18.5/10.5 and 6.5/4.5 that are
+        # really needed: capacity = rate * n ** scaling through both points. The document tells no rates.
+        OperatorModel(name="flatmap", after=(Feed("source"),), rate_rps=289_000.0, scaling=0.663, buffer=145_000.0),
+        # Ours: 20 words per sentence as on Heron; half a second of one instance's rate in its buffers, here and above.
+        OperatorModel(
+            name="count",
+            after=(Feed("flatmap", 20.0),),
+            rate_rps=5_840_000.0,
+            scaling=0.818,
+            buffer=2_920_000.0,
+            stateful=True,
+        ),
+    )
+    pool = replace(WARM, max_workers=36)  # Told: at most 36 per operator.
+    return DataflowModel(
+        name="flink-wordcount",
+        doc="DS2's dynamic word count on Flink: made for 2M sentences/s until 800 s, then 1M/s",
+        logs=(LogModel(name="sentences", retention_s=0.0),),
+        operators=operators,
+        # Told: starts at flatmap 10, count 5.
+        pools={
+            "source": _FIXED,
+            "flatmap": replace(pool, initial_workers=10),
+            "count": replace(pool, initial_workers=5),
+        },
+        # Read from its figure: redeployments of about 30, 50, 42 and 30 s, after a savepoint.
+        restart=RestartModel(grow_s=30.0, shrink_s=30.0, downtimes_s=(30.0, 50.0, 42.0, 30.0)),
+    )
+
+
+# Told (table 3): records/s on Flink and on Timely. Told (table 4): the size of the main operator on Flink in the end.
+_NEXMARK: dict[str, tuple[dict[str, tuple[float, float]], str, int]] = {
+    "q1": ({"bids": (4e6, 5e6)}, "map", 16),
+    "q2": ({"bids": (4e6, 5e6)}, "filter", 14),
+    "q3": ({"auctions": (5e5, 3e6), "persons": (1e5, 8e5)}, "join", 20),
+    "q5": ({"bids": (5e5, 2e6)}, "window", 16),
+    "q8": ({"auctions": (4.2e5, 4e6), "persons": (1.2e5, 4e6)}, "window-join", 10),
+    "q11": ({"bids": (1e6, 9e6)}, "session", 28),
+}
+
+
+def _ds2_nexmark(query: str) -> DataflowModel:
+    """Convergence on Flink (5.4, table 4), which shows the main operator only; so does the model."""
+    streams, main, final = _NEXMARK[query]
+    total = sum(flink for flink, _ in streams.values())
+    # Derived: the final size is right, so that between one less and it are needed; ours: 0.7 less. The document tells
+    # no rates; what operators do in one step or in three is not used.
+    rate_rps = total / (final - 0.7)
+    sources = tuple(OperatorModel(name=f"source-{name}", after=(Feed(name),), rate_rps=2 * total) for name in streams)
+    work = OperatorModel(
+        name=main,
+        after=tuple(Feed(source.name) for source in sources),
+        rate_rps=rate_rps,
+        # Ours: half a second in buffers.
+        buffer=rate_rps / 2,
+        stateful=query not in ("q1", "q2"),
+        # Told in words only: paths that come from above first go too low, because useful time misses overhead at low
+        # load (Q8: 28, 8, 10). Ours: a fifth of it.
+        unseen=0.2,
+    )
+    return DataflowModel(
+        name=f"ds2-nexmark-{query}",
+        doc=f"Nexmark {query.upper()} on Flink as in DS2's table 4, made for {total:,.0f} records/s; {final} is right",
+        logs=tuple(LogModel(name=name, share=flink / total, retention_s=0.0) for name, (flink, _) in streams.items()),
+        operators=(*sources, work),
+        # Told: at most 36; starts are 8 to 28.
+        pools={
+            **{source.name: _FIXED for source in sources},
+            main: replace(WARM, max_workers=36, initial_workers=8),
+        },
+        # Derived from the dynamic word count, whose redeployments take 30 to 50 s.
+        restart=RestartModel(grow_s=30.0, shrink_s=30.0),
+    )
+
+
+def _timely_nexmark(query: str) -> DataflowModel:
+    """Nexmark on Timely (5.5): every worker runs every operator, nothing is held back, 4 workers are right."""
+    streams, main, _ = _NEXMARK[query]
+    total = sum(timely for _, timely in streams.values())
+    # Told: 4 workers for every query and from every start. Ours: 3.5 are really needed, of which reading takes a
+    # hundredth; the document does not count sources.
+    operators = (
+        *(
+            OperatorModel(name=f"source-{name}", after=(Feed(name),), rate_rps=total / 3.5 * 100, pool="workers")
+            for name in streams
+        ),
+        OperatorModel(
+            name=main,
+            after=tuple(Feed(f"source-{name}") for name in streams),
+            rate_rps=total / 3.5,
+            pool="workers",
+            stateful=query not in ("q1", "q2"),
+        ),
+    )
+    return DataflowModel(
+        name=f"timely-nexmark-{query}",
+        doc=f"Nexmark {query.upper()} on Timely, made for {total:,.0f} records/s; 4 workers are right",
+        logs=tuple(LogModel(name=name, share=timely / total) for name, (_, timely) in streams.items()),
+        operators=operators,
+        pools={"workers": replace(WARM, max_workers=16)},
+        # Not told what a change costs on Timely: nothing.
+    )
+
+
+# Kanis (TU Delft 2023). One operator and one processor per worker; sources and sinks are resized too.
+
+# Derived from a calibration point: Q1 at 1M/s with 9 workers has a processor use of 65 %. With a ceiling of about 0.9
+# (8.3) that is 9 * 0.65 / 0.9 = 6.5 workers' time for 1M records/s, over three operators.
+_KANIS_CEILING = 0.9
+_KANIS_Q1_S = 9 * 0.65 / _KANIS_CEILING / 1e6
+# Derived from published results: mean workers of HPA-CPU under the cosine, which keeps processor use level, against
+# those on Q1, per record of the mean load (table 7.17 and the query experiments).
+_KANIS_LOAD = {"q1": (11.4, 1.2e6), "q2": (10.7, 1.2e6), "q3": (7.8, 18e3), "q5": (5.3, 60e3), "q11": (14.2, 1.2e6)}
+
+
+def _kanis(query: str) -> DataflowModel:
+    """One of its queries (5.4.2) with a pool per operator."""
+    # Told: 3 auctions per person. Ours, where the document tells no selectivity: half of the persons live in the
+    # states of Q3, four of ten join inputs find their match, a window gives out one result for a hundred records.
+    two = {"auctions": 0.75, "persons": 0.25}
+    logs, shape = {
+        "q1": ({"bids": 1.0}, {"map": {"source-bids": 1.0}, "sink": {"map": 1.0}}),
+        # Five residues are kept: 1/1007 + 1/1020 + 1/2001 + 1/2019 + 1/2087 of the bids.
+        "q2": ({"bids": 1.0}, {"filter": {"source-bids": 1.0}, "sink": {"filter": 0.0034}}),
+        "q3": (
+            two,
+            {
+                "filter": {"source-persons": 1.0},
+                "join": {"source-auctions": 1.0, "filter": 0.5},
+                "sink": {"join": 0.4},
+            },
+        ),
+        "q5": ({"bids": 1.0}, {"window": {"source-bids": 1.0}, "sink": {"window": 0.01}}),
+        "q8": (two, {"join": {"source-auctions": 1.0, "source-persons": 1.0}, "sink": {"join": 0.01}}),
+        "q11": ({"bids": 1.0}, {"window": {"source-bids": 1.0}, "sink": {"window": 0.01}}),
+    }[query]
+    # Q8 was not run: it costs here what Q3 does.
+    workers, load = _KANIS_LOAD.get(query, _KANIS_LOAD["q3"])
+    record_s = _KANIS_Q1_S * (workers / load) / (11.4 / 1.2e6)
+    # Told: Q5 slides by 1 min over 5 min (7.3.3). Ours: at the end of a window a record costs a hundredth of what it
+    # cost to take in. Q8's windows of 10 s join as records come, and so do the sessions of Q11.
+    rate_rps = _reads(logs, shape) / record_s
+    window = WindowModel(every_s=60.0, length_s=300.0, fire_rps=100 * rate_rps) if query == "q5" else None
+    operators = (
+        *(OperatorModel(name=f"source-{log}", after=(Feed(log),), rate_rps=rate_rps) for log in logs),
+        *(
+            OperatorModel(
+                name=name,
+                after=tuple(Feed(up, selectivity) for up, selectivity in feeds.items()),
+                # Ours: all operators of a query cost the same per record, and half a second waits in buffers.
+                rate_rps=rate_rps,
+                buffer=rate_rps / 2,
+                window=window if name == "window" else None,
+                stateful=name in ("join", "window"),
+            )
+            for name, feeds in shape.items()
+        ),
+    )
+    # Told: 80 workers; starts with 5 per operator on Q1, 10 on Q11; inferred: 10 on Q3 and Q5.
+    start = 5 if query in ("q1", "q2") else 10
+    pool = replace(WARM, max_workers=80, initial_workers=start, cpu_ceiling=_KANIS_CEILING, cpu_noise=0.02)
+    return DataflowModel(
+        name=f"kanis-{query}",
+        doc=f"Nexmark {query.upper()} of the evaluation framework on Flink, a pool per operator, {start} workers each",
+        logs=tuple(LogModel(name=name, share=share) for name, share in logs.items()),
+        operators=operators,
+        pools=own_pools(operators, pool),
+        cluster_workers=80,
+        # Not told; derived from the redeployments on Flink in DS2, with a savepoint as told.
+        restart=RestartModel(grow_s=30.0, shrink_s=30.0),
+        # Told in words: busy time never reaches 1 and shifts continuously while there is lag (7.4, 8.3). Ours: by a
+        # tenth, with the ceiling of the processor.
+        measuring=MeasuringModel(busy_ceiling=_KANIS_CEILING, unsteady=0.1),
+    )
+
+
+def _reads(logs: dict[str, float], shape: dict[str, dict[str, float]]) -> float:
+    """Records that all operators together take in for each one that arrives."""
+    given = {f"source-{log}": share for log, share in logs.items()}
+    for name, feeds in shape.items():
+        given[name] = sum(given[up] * selectivity for up, selectivity in feeds.items())
+    return sum(given.values())
+
+
+# Daedalus (ICPE 2024). Flink in reactive mode and Kafka Streams: every worker runs the whole job.
+
+
+def _daedalus(name: str, peak_rps: float, base_latency_s: float, *, kafka_streams: bool = False) -> DataflowModel:
+    """One of its jobs: 12 workers are just enough for the peak (4.3.1)."""
+    # Told: 12 workers can just process the peak; ours: and a twentieth more. So can the one with most to do: on Flink
+    # that with the most frequent key (skew is told in words only; ours: a key with 2 %), on Kafka Streams one with two
+    # of 18 partitions.
+    most = 2 / 18 if kafka_streams else 0.02 + 0.98 / 12
+    rate_rps = peak_rps * 1.05 * most
+    work = OperatorModel(name="job", after=(Feed("events"),), rate_rps=rate_rps, pool="workers", stateful=True)
+    if kafka_streams:
+        operators: tuple[OperatorModel, ...] = (work,)
+    else:
+        # Ours: reading takes a twentieth of the work, and half a second waits in buffers.
+        read = OperatorModel(name="read", after=(Feed("events"),), rate_rps=20 * rate_rps, pool="workers")
+        keyed = replace(work, after=(Feed("read"),), rate_rps=rate_rps * 20 / 19, buffer=rate_rps / 2, hot_share=0.02)
+        operators = (read, keyed)
+    # Told: at most 18 workers, as many partitions. Ours: the ceiling and the noise of processor use.
+    pool = PoolModel(
+        max_workers=18,
+        initial_workers=12,
+        start_s=0.0,
+        start_spread=0.0,
+        cold_s=0.0,
+        leave_s=0.0,
+        memory_bytes=None,
+        cpu_ceiling=0.95,
+        cpu_noise=0.02,
+    )
+    return DataflowModel(
+        name=name,
+        doc=f"Daedalus' job on one pool: 12 of 18 workers are just enough for {peak_rps:,.0f} records/s",
+        logs=(LogModel(name="events", partitions=18 if kafka_streams else None),),
+        operators=operators,
+        pools={"workers": pool},
+        # Told: it anticipates 30 s growing and 15 s shrinking, and a checkpoint every 10 s.
+        restart=RestartModel(grow_s=30.0, shrink_s=15.0, checkpoint_s=10.0),
+        # Told: what the static deployment, which never lags, has on average.
+        base_latency_s=base_latency_s,
+    )
+
+
+# Gesscale (ICCCN 2021).
+
+
+def _gesscale() -> DataflowModel:
+    """The taxi job: distance of each pick-up to three places; one stateless operator."""
+    # Told: delays of 0 to 300 ms between nodes, about seven that can be used. Ours: the table, as places on a line.
+    places_ms = {
+        "node1": 0.0,
+        "node2": 5.0,
+        "node3": 25.0,
+        "node4": 50.0,
+        "node5": 100.0,
+        "node6": 200.0,
+        "node7": 300.0,
+    }
+    delays_ms = {
+        one: {other: abs(here - there) for other, there in places_ms.items() if other != one}
+        for one, here in places_ms.items()
+    }
+    operator = OperatorModel(
+        name="nearest",
+        after=(Feed("rides"),),
+        # MST = a n^b - g ND_max. No values are told. Ours: a such that seven workers at 300 ms just keep up with 280
+        # records/s, the peak of the rides; b is where the authors' code begins its fit; g loses 30 records/s at 300 ms.
+        rate_rps=62.0,
+        scaling=0.85,
+        delay_cost_rps=0.1,
+    )
+    return DataflowModel(
+        name="gesscale-taxi",
+        doc="Gesscale's taxi job on seven nodes with delays up to 300 ms; a change stops it for 120 s",
+        logs=(LogModel(name="rides"),),
+        operators=(operator,),
+        # From the code: 2 workers at least; told: seven nodes. Ours: the ceiling of processor use.
+        pools={
+            "nearest": replace(WARM, min_workers=2, max_workers=7, initial_workers=2, cpu_ceiling=0.95, cpu_noise=0.02)
+        },
+        places=PlacesModel(nodes=tuple(places_ms), delays_ms=delays_ms),
+        # Told: about 120 s of savepoint, stop, start; nothing is done again.
+        restart=RestartModel(grow_s=120.0, shrink_s=120.0),
+    )
+
+
+PUBLISHED: dict[str, DataflowModel] = {
+    model.name: model
+    for model in (
+        _heron_wordcount(),
+        _flink_wordcount(),
+        *(_ds2_nexmark(query) for query in _NEXMARK),
+        *(_timely_nexmark(query) for query in _NEXMARK),
+        *(_kanis(query) for query in ("q1", "q2", "q3", "q5", "q8", "q11")),
+        # No rates are told. The peaks are those of the traces under a mean of 20,000 records/s, and for the sine of
+        # word count twice the mean; told: latencies of the static deployment.
+        _daedalus("daedalus-wordcount", 40_000.0, 1.4),
+        _daedalus("daedalus-yahoo", 52_000.0, 7.6),
+        _daedalus("daedalus-traffic", 66_600.0, 8.8),
+        _daedalus("daedalus-kafka-streams", 40_000.0, 8.3, kafka_streams=True),
+        _gesscale(),
+    )
+}
+
+
+def published(name: str) -> DataflowModel:
+    """The model of that name."""
+    if name not in PUBLISHED:
+        raise UnknownName("unknown model", name, PUBLISHED)
+    return PUBLISHED[name]

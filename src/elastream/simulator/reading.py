@@ -1,0 +1,75 @@
+"""Reading what people write in model files, with errors that say where."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from elastream.core.errors import BadInput, UnknownName
+from elastream.core.quantity import parse_quantity
+from elastream.registry import read_settings
+from elastream.registry.settings import construct
+
+T = TypeVar("T")
+
+
+def built(cls: type[T], item: object, where: str) -> T:
+    """One part of a model from its settings."""
+    given = as_mapping(item, where, "settings are written as 'name: value'")
+    return construct(cls, read_settings(cls, given, where), where)
+
+
+def named_items(found: object, where: str, kind: str) -> list[tuple[object, str]]:
+    """The items of a list, each with a place that names it."""
+    if not isinstance(found, list) or not found:
+        told = "nothing" if found in (None, []) else f"a {type(found).__name__}"
+        raise BadInput(f"{where}: found {told}; a list of at least one {kind} is needed")
+    place = where.removesuffix(": queries")
+    return [(item, f"{place}: {kind} {_name(item) or f'number {i}'}") for i, item in enumerate(found, 1)]
+
+
+def _name(item: object) -> str | None:
+    return str(item["name"]) if isinstance(item, Mapping) and item.get("name") else None
+
+
+def check_keys(given: Mapping[str, object], known: Collection[str], where: str) -> None:
+    """Raise UnknownName for a key that means nothing."""
+    for key in given:
+        if key not in known:
+            raise UnknownName(f"{where} has no setting", str(key), known)
+
+
+def as_mapping(found: object, where: str, hint: str) -> Mapping[str, Any]:
+    """What was found, if it has names and values."""
+    if not isinstance(found, Mapping):
+        raise BadInput(f"{where}: found {'nothing' if found is None else repr(found)}; {hint}")
+    return found
+
+
+def seconds(value: object, where: str, what: str) -> float:
+    """A duration longer than 0."""
+    try:
+        quantity = parse_quantity(str(value))
+    except BadInput:
+        raise BadInput(f"{where}: found {value!r}; it must be {what}") from None
+    if quantity.unit == "%" or quantity.value <= 0:
+        raise BadInput(f"{where}: found {value!r}; it must be {what}, longer than 0")
+    return quantity.value
+
+
+def loaded(path: Path) -> object:
+    """The content of a YAML file."""
+    try:
+        import yaml
+    except ImportError:
+        raise BadInput(f"{path}: reading YAML needs PyYAML: pip install 'elastream[cli]'") from None
+    try:
+        text = path.read_text(encoding="utf-8")
+        return yaml.safe_load(text)
+    except (OSError, UnicodeDecodeError) as wrong:
+        raise BadInput(f"{path}: cannot be read: {getattr(wrong, 'strerror', None) or wrong}") from None
+    except yaml.YAMLError as wrong:
+        mark = getattr(wrong, "problem_mark", None)
+        line = f":{mark.line + 1}" if mark else ""
+        raise BadInput(f"{path}{line}: {getattr(wrong, 'problem', None) or wrong}") from None
