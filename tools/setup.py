@@ -261,7 +261,8 @@ def pip_settings() -> dict[str, str]:
 def refresh_locks() -> None:
     LOG.write_text("")
     uv = find_uv()
-    compile_lock(uv, LOCK, "pyproject.toml", "--extra=lab", "--extra=kafka", "--group=dev", f"--constraint={PINS}")
+    extras = [f"--extra={extra}" for extra in ("lab", "kafka", "forecast")]
+    compile_lock(uv, LOCK, "pyproject.toml", *extras, "--group=dev", f"--constraint={PINS}")
     for lock, needs in OWN_NEEDS.items():
         source = PRIVATE / lock.with_suffix(".in").name
         source.write_text(needs)
