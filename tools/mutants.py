@@ -215,6 +215,36 @@ MUTANTS = (
         test="tests/unit/test_launch_sessions.py::test_the_partitions_that_a_checkpoint_would_keep_are_left_alone",
     ),
     Mutant(
+        fault="DS2 rounds down",
+        file="src/elastream/policies/ds2_equations.py",
+        before="sized = math.ceil(unrounded * (1.0 + factor)) or 1",
+        after="sized = math.floor(unrounded * (1.0 + factor)) or 1",
+        test="tests/unit/policies/test_ds2_equations.py::test_the_sizes_are_those_of_the_authors_policy",
+    ),
+    Mutant(
+        fault="Dhalion's factor lacks its 1, as two of the thesis' equations print it",
+        file="src/elastream/policies/dhalion.py",
+        before="return 1 + (growth if self.most_growth is None",
+        after="return 0 + (growth if self.most_growth is None",
+        test="tests/unit/policies/test_dhalion.py::"
+        "test_a_fifth_suspended_and_four_fifths_processed_is_a_factor_of_one_and_a_quarter",
+    ),
+    Mutant(
+        fault="HPA has no tolerance",
+        file="src/elastream/policies/hpa_behaviour.py",
+        before="tolerance: float = setting(0.1,",
+        after="tolerance: float = setting(0.0,",
+        test="tests/unit/policies/test_hpa.py::"
+        "test_the_size_is_the_ceiling_of_n_times_value_over_target_outside_the_tolerance",
+    ),
+    Mutant(
+        fault="Gesscale adds the farthest node",
+        file="src/elastream/policies/gesscale_nodes.py",
+        before="return min(self.free, key=",
+        after="return max(self.free, key=",
+        test="tests/unit/policies/test_gesscale_nodes.py::test_the_node_that_keeps_the_greatest_delay_least_is_added",
+    ),
+    Mutant(
         fault="one row of every batch is dropped by the source",
         file="src/elastream/spark/source.py",
         before='first, last, step = start["offset"], end["offset"], parsed.partitions',

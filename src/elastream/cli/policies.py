@@ -12,7 +12,12 @@ from elastream.cli.output import console, print_json, print_table
 from elastream.core.errors import BadInput
 
 if TYPE_CHECKING:
-    from elastream.core.needs import Need
+    from collections.abc import Sequence
+    from collections.abc import Set as AbstractSet
+
+    from rich.table import Table
+
+    from elastream.core.needs import Fit, Need
     from elastream.core.signals import Signal
 
 
@@ -35,33 +40,115 @@ def policies(
 
 
 def platforms() -> dict[str, frozenset[Signal]]:
-    """What each platform provides."""
+    """What each platform provides: the simulator's two engines, micro-batch and continuous, and Spark itself."""
+    from elastream.simulator.dataflow import SimulatedDataflow
     from elastream.simulator.platform import SimulatedSpark
     from elastream.spark.observing import PROVIDES
 
-    return {SimulatedSpark.name: SimulatedSpark.provides, "spark": PROVIDES}
+    return {
+        SimulatedSpark.name: SimulatedSpark.provides,
+        SimulatedDataflow.name: _dataflow_signals(),
+        "spark": PROVIDES,
+    }
+
+
+def _dataflow_signals() -> frozenset[Signal]:
+    """Of a job with bounded buffers on nodes that are known: without either, the continuous engine provides less."""
+    from elastream.simulator.dag import DataflowModel, Feed, LogModel, OperatorModel, PlacesModel, own_pools
+    from elastream.simulator.dataflow import provides
+
+    operators = (OperatorModel(name="map", after=(Feed("log"),), rate_rps=1.0, buffer=1.0),)
+    pools = own_pools(operators)
+    nodes = tuple(f"node-{number}" for number in range(sum(pool.initial_workers for pool in pools.values())))
+    log = LogModel(name="log")
+    return provides(
+        DataflowModel(name="any", logs=(log,), operators=operators, pools=pools, places=PlacesModel(nodes=nodes))
+    )
 
 
 def _list(*, json: bool) -> None:
-    from rich.table import Table
-
+    from elastream.cli.settings_table import settings_json
     from elastream.policies import policies as known
 
-    rows = [(name, known.doc(name), _fits(name)) for name in known.names()]
     if json:
-        print_json([{"name": name, "doc": doc, "platforms": fits} for name, doc, fits in rows])
+        listed = [
+            {
+                "name": name,
+                "doc": known.doc(name),
+                "from": _origin(name),
+                "platforms": _fits(name),
+                "settings": settings_json(known.settings(name)),
+            }
+            for name in known.names()
+        ]
+        print_json(listed)
         return
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("policy", no_wrap=True)
-    table.add_column("what it does")
-    for platform in platforms():
-        table.add_column(f"on {platform}")
-    for name, doc, fits in rows:
-        table.add_row(name, doc, *fits.values())
     screen = console()
-    print_table(screen, table)
+    print_table(screen, _about_all())
     screen.print()
-    screen.print("Settings of one: elastream policies NAME")
+    print_table(screen, _fits_of_all())
+    screen.print()
+    screen.print("simulator: Spark's micro-batches; dataflow: the simulator's continuous engine, as Flink or Heron")
+    screen.print("What the settings of one mean: elastream policies NAME")
+
+
+def _about_all() -> Table:
+    """Every policy with where it comes from, its settings and their defaults; of a preset, what it changes."""
+    from rich.text import Text
+
+    from elastream.cli.settings_table import default_text
+    from elastream.policies import policies as known
+
+    table = _table("policy", "what it does, where it comes from, its settings")
+    for name in known.names():
+        of = _preset_of(name)
+        usual = known.settings(of) if of else ()
+        settings = [one for one in known.settings(name) if one not in usual]
+        spelt = ", ".join(f"{one.name}={default_text(one)}" for one in settings)
+        origin = f"{of}, but for these settings:" if of else _origin(name)
+        table.add_row(name, Text.assemble(known.doc(name), "\n", (origin, "dim"), "\n", (spelt, "cyan")))
+    return table
+
+
+def _preset_of(name: str) -> str | None:
+    """The policy that a preset gives other defaults to."""
+    from elastream.policies import policies as known
+
+    presets = known.presets()
+    if name not in presets:
+        return None
+    return next(other for other in known.names() if other not in presets and known.get(other) is known.get(name))
+
+
+def _fits_of_all() -> Table:
+    """Every policy on every platform: as published, with what stands in, or why not."""
+    from elastream.policies import policies as known
+
+    table = _table("policy", *(f"on {platform}" for platform in platforms()))
+    for name in known.names():
+        table.add_row(name, *_fits(name).values())
+    return table
+
+
+def _table(first: str, *others: str) -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column(first, no_wrap=True)
+    for heading in others:
+        table.add_column(heading)
+    return table
+
+
+def _origin(name: str) -> str:
+    """The first paragraph of a policy's file: it cites the document it comes from."""
+    return " ".join(_module_doc(name).split("\n\n")[0].split())
+
+
+def _module_doc(name: str) -> str:
+    from elastream.policies import policies as known
+
+    return (sys.modules[known.get(name).__module__].__doc__ or "").strip()
 
 
 def _show(name: str, *, json: bool) -> None:
@@ -71,7 +158,7 @@ def _show(name: str, *, json: bool) -> None:
     from elastream.policies import policies as known
 
     settings, fits = known.settings(name), _fits(name)
-    about = " ".join((sys.modules[known.get(name).__module__].__doc__ or "").split())
+    about = " ".join(_module_doc(name).split())
     needs = _needs(name)
     if json:
         shown: dict[str, Any] = {"name": name, "doc": known.doc(name), "about": about, "platforms": fits}
@@ -89,6 +176,7 @@ def _show(name: str, *, json: bool) -> None:
 
 
 def _needs(name: str) -> tuple[Need, ...]:
+    """What a policy with its defaults cannot do without."""
     from elastream.policies import policies as known
 
     try:
@@ -101,7 +189,24 @@ def _needs(name: str) -> tuple[Need, ...]:
 def _fits(name: str) -> dict[str, str]:
     from elastream.core.needs import fit
 
-    return {platform: fit(_needs(name), provides).sentence() for platform, provides in platforms().items()}
+    return {
+        platform: _sentence(fit(_needs(name), provides), _lacking(name, provides))
+        for platform, provides in platforms().items()
+    }
+
+
+def _sentence(found: Fit, lacks: Sequence[Signal]) -> str:
+    if not found.runs or not lacks:
+        return found.sentence()
+    runs = found.sentence() + "," if found.standing_in else "runs"
+    return f"{runs} without {', '.join(lacks)}"
+
+
+def _lacking(name: str, provides: AbstractSet[Signal]) -> list[Signal]:
+    """Of the signals that a policy can do without, and says it is better with, those that a platform lacks."""
+    from elastream.policies import policies as known
+
+    return [signal for signal in getattr(known.get(name), "uses", ()) if signal not in provides]
 
 
 def _need_text(need: Need) -> str:

@@ -1,8 +1,43 @@
 """Policies by name. One policy, one file; its first paragraph says where it comes from."""
 
+from elastream.policies.amadeus import Amadeus
 from elastream.policies.catalogue import policies
+from elastream.policies.daedalus import Daedalus
+from elastream.policies.dhalion import Dhalion
+from elastream.policies.ds2 import DS2
 from elastream.policies.fixed import Fixed
+from elastream.policies.flink_autoscaler import FlinkAutoscaler
+from elastream.policies.gesscale import Gesscale
+from elastream.policies.hpa import Hpa
+from elastream.policies.keda_lag import KedaLag
 from elastream.policies.lag_proportional import LagProportional
+from elastream.policies.mdl_nlunaware import MdlNLUnaware
+from elastream.policies.phoebe import Phoebe
+from elastream.policies.spark_dra import SparkDra
+from elastream.policies.spark_dstreams import SparkDstreams
+from elastream.policies.thr_nlaware import ThrNLAware
+from elastream.policies.thr_nlunaware import ThrNLUnaware
 from elastream.policies.threshold import Threshold
+from elastream.policies.varga import Varga
 
-__all__ = ["Fixed", "LagProportional", "Threshold", "policies"]
+__all__ = [
+    "DS2",
+    "Amadeus",
+    "Daedalus",
+    "Dhalion",
+    "Fixed",
+    "FlinkAutoscaler",
+    "Gesscale",
+    "Hpa",
+    "KedaLag",
+    "LagProportional",
+    "MdlNLUnaware",
+    "Phoebe",
+    "SparkDra",
+    "SparkDstreams",
+    "ThrNLAware",
+    "ThrNLUnaware",
+    "Threshold",
+    "Varga",
+    "policies",
+]

@@ -1,0 +1,397 @@
+"""Three steps is all you need: DS2 (Kalavri et al., OSDI 2018).
+
+Sizes every operator at once for the rate that arrives, from *true* rates: records per second of useful time, which an
+operator that waits for others shows as well as one that is overloaded. The equations stand in `ds2_equations`; around
+them the scaling manager of section 4.2.1: policy interval, warm-up, activation, target rate ratio, minor changes,
+roll-back and a limit of decisions that do not help.
+
+Where this departs from the paper:
+
+- On a shared pool the sum is rounded, not its parts (`rounding`): on Spark, stages take turns on the same slots. A
+  stage that had no turn within an interval, because batches are longer than that, is judged by its last rates for
+  `remembered_s`.
+- The sources of the equations are the logs. Operators that read them are sized like any other (`sources`): on Spark
+  they use the slots too, and with pools of their own they are as easily too small.
+- An operator without useful time keeps its size and says so. The authors' code answers with 4294967295 or with 0.
+- The target rate ratio is a query's arrival rate over the rate at which it keeps up, so that micro-batches, which
+  commit in lumps, do not seem to fall short. A ratio of skew is not corrected (`most_ratio`), and a correction that
+  did not help is not used again at that load; one that did stays in force there.
+- Off unless asked for, as proposed in an evaluation of DS2 (Kanis, TU Delft 2023, section 8.3): operators that can
+  never be busy all of the time (`max_busy`), and sizes that also work off the lag, that of the change to come included
+  (`drain_s`). Its over-provisioning by 1.2 is `factor=0.2`, or the guard `over_provision` on the rounded sizes.
+
+The authors' code ignores shrinking by one (`ignore_down=1`), has no correction on line (`target_rate_ratio` very
+large), and counts intervals for activation without combining them.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from statistics import median_high
+from typing import ClassVar, Literal, NamedTuple, TypedDict
+
+from elastream.core.decision import Decision, Json
+from elastream.core.errors import BadInput
+from elastream.core.knowledge import Knowledge
+from elastream.core.needs import Need
+from elastream.core.observation import Observation, Query
+from elastream.core.protocols import Policy
+from elastream.core.signals import Signal
+from elastream.estimators.left_behind import Behind, growth_rps, records_behind, watched
+from elastream.policies.catalogue import policies
+from elastream.policies.ds2_actions import (
+    Acted,
+    AtLoad,
+    Change,
+    achieved_share,
+    changed,
+    holds,
+    judged,
+    nothing,
+    serial,
+    settled,
+)
+from elastream.policies.ds2_equations import corrected, rate_ratio
+from elastream.policies.ds2_interval import Numbers, Totals, arrivals, reading_rps, totals, true_rates
+from elastream.policies.ds2_sizing import Rounding, Rules, Sizing, Sources, has_own_pools, sized
+from elastream.registry import setting
+
+_COMBINE: Mapping[str, Callable[[list[int]], int]] = {"median": median_high, "maximum": max}
+
+
+class Interval(TypedDict):
+    """What the last interval came to."""
+
+    unknown: str | None
+    """Why nothing can be decided."""
+    sizes: dict[str, int]
+    slots: dict[str, float]
+    sentence: str
+    load_rps: float
+    ratio: float | None
+    """Rate that arrives over the rate achieved."""
+    is_corrected: bool
+
+
+class Memory(TypedDict):
+    """What DS2 remembers."""
+
+    began: Totals | None
+    """The totals when the present interval began."""
+    is_disturbed: bool
+    """Whether a query was down during the present interval."""
+    wanted: dict[str, int]
+    warm_until_s: float
+    rates: dict[str, Numbers]
+    behind: dict[str, Behind]
+    interval: Interval | None
+    proposals: list[dict[str, int]]
+    """Sizes that the last intervals asked for, since the last change."""
+    acted: Acted
+
+
+class _Load(NamedTuple):
+    """What arrived during an interval."""
+
+    flows: dict[str, dict[str, float]]
+    """Query -> operator that reads a source -> records per second."""
+    rps: float
+    ratio: float | None
+
+
+@policies.register("ds2")
+@dataclass(frozen=True, kw_only=True)
+class DS2:
+    """Enough instances of every operator for the rate that arrives, from true rates, in one step."""
+
+    interval_s: float = setting(30.0, doc="policy interval: rates are measured over it, and it is decided at its end")
+    warm_up_s: float = setting(30.0, doc="intervals that begin so soon after a change are ignored")
+    activation: int = setting(1, doc="intervals that are considered together before a change")
+    combine: Literal["median", "maximum"] = setting("median", doc="what is made of the sizes of several intervals")
+    target_rate_ratio: float = setting(1.0, doc="sizes are corrected if arrival rate over achieved rate exceeds this")
+    most_ratio: float = setting(2.0, doc="a ratio beyond this comes from skew or a straggler and corrects nothing")
+    rate_noise: float = setting(0.01, doc="a shortfall of so little is noise and not corrected; 0 in the paper")
+    ignore_up: int = setting(0, doc="growing by at most so many workers is a minor change and ignored")
+    ignore_down: int = setting(0, doc="shrinking by at most so many is ignored; 1 in the authors' code")
+    factor: float = setting(0.0, doc="sizes times 1 + factor, before they are rounded")
+    rounding: Rounding = setting("per_pool", doc="on a shared pool: round the sum, or every operator as in the paper")
+    sources: Sources = setting("count", doc="size operators that read a log too, or leave them as in the paper")
+    remembered_s: float = setting(600.0, doc="on a shared pool, how long rates stand for a stage that had no turn")
+    least_gain: float = setting(0.1, doc="a change that brings less than this share of what was expected did not help")
+    decision_limit: int = setting(
+        3, doc="growths in a row that do not help, after which sizes stay until the load changes"
+    )
+    roll_back: float = setting(0.1, doc="a growth that costs more than this share of the achieved rate is taken back")
+    max_busy: float = setting(1.0, doc="share of time an operator can be busy at most")
+    drain_s: float | None = setting(
+        None, doc="also work off the lag within this time, and what a change will add to it"
+    )
+    rescale_s: float | None = setting(
+        None, doc="how long a change stops the query; without it, as long as the last one took"
+    )
+    needs: ClassVar[tuple[Need, ...]] = (
+        Need(Signal.ARRIVED), Need(Signal.RECORDS_IN), Need(Signal.RECORDS_OUT), Need(Signal.BUSY_TIME),
+    )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        _check("interval_s", self.interval_s > 0, "must be above 0")
+        _check("activation", self.activation >= 1, "must be at least 1")
+        _check("target_rate_ratio", self.target_rate_ratio >= 1, "must be at least 1")
+        _check("factor", self.factor >= 0, "must be at least 0")
+        _check("max_busy", 0 < self.max_busy <= 1, "must be above 0 and at most 1")
+        _check("drain_s", self.drain_s is None or self.drain_s > 0, "must be above 0")
+
+    def start(self) -> Memory:
+        """Nothing was measured."""
+        return {
+            "began": None, "is_disturbed": False, "wanted": {}, "warm_until_s": 0.0, "rates": {}, "behind": {},
+            "interval": None, "proposals": [], "acted": nothing(),
+        }  # fmt: skip
+
+    def learn(self, memory: Memory, now: Observation, last: Decision | None) -> Memory:
+        """Measure: when an interval has passed, work out what it asks for."""
+        memory = self._noticed(memory, now)
+        began = memory["began"]
+        if began is None:
+            return {**memory, "began": totals(now)}
+        if now.at_s - began["at_s"] < self.interval_s - 1e-6:
+            return memory
+        return self._measured(memory, began, now)
+
+    def decide(self, now: Observation, known: Knowledge, memory: Memory) -> Decision:
+        """The scaling manager: whether to act on what the intervals asked for."""
+        interval = memory["interval"]
+        if interval is None or memory["wanted"] != now.wanted():
+            return Decision.hold(now, f"no interval of {self.interval_s:g} s has been measured since the last change")
+        if interval["unknown"] is not None:
+            return Decision.hold(now, interval["unknown"])
+        evidence, sentence = _evidence(interval), interval["sentence"]
+        back = memory["acted"]["back"]
+        if back is not None:
+            return Decision(
+                allocation=back, reason=f"the last growth did harm and is taken back; {sentence}", evidence=evidence
+            )
+        seen = len(memory["proposals"])
+        if seen < self.activation:
+            return Decision.keep(now, f"{seen} of {self.activation} intervals before a change: {sentence}", evidence)
+        allocation = self._combined(now, memory["proposals"])
+        hindrance = self._hindrance(now, allocation, memory, interval)
+        if hindrance is not None:
+            return Decision.keep(now, f"{hindrance}: {sentence}", evidence)
+        return Decision(allocation=allocation, reason=sentence, evidence=evidence)
+
+    def _combined(self, now: Observation, proposals: list[dict[str, int]]) -> dict[str, int]:
+        """Of every pool, the median or the largest size that the intervals asked for."""
+        combine = _COMBINE[self.combine]
+        if len(proposals) == 1:
+            return proposals[0]
+        return {pool.name: combine([sizes[pool.name] for sizes in proposals]) for pool in now.pools}
+
+    def _hindrance(
+        self, now: Observation, allocation: Mapping[str, int], memory: Memory, interval: Interval
+    ) -> str | None:
+        """Why a change is not made, if there is a reason."""
+        steps = [(pool, allocation[pool.name] - pool.wanted) for pool in now.pools]
+        # One pool that changes for good takes the minor ones along. The last step to the minimum is not minor.
+        if not any(
+            step > self.ignore_up
+            or step < -self.ignore_down
+            or (step < 0 and allocation[pool.name] <= pool.min_workers)
+            for pool, step in steps
+        ):
+            return "a minor change is not made" if any(step for _, step in steps) else "the sizes are right"
+        refused, useless = memory["acted"]["refused"], memory["acted"]["useless"]
+        if refused and holds(refused, interval["load_rps"]) and refused["allocation"] == allocation:
+            return "these sizes did harm at this load"
+        if not useless or not holds(useless, interval["load_rps"]) or useless["times"] < self.decision_limit:
+            return None
+        grows = any(step > 0 for _, step in steps)
+        return f"{useless['times']} decisions in a row did not help at this load" if grows else None
+
+    def _noticed(self, memory: Memory, now: Observation) -> Memory:
+        """Take in what every look shows: what is left behind, who is down, and that sizes have changed."""
+        seen: Memory = {**memory}
+        seen["behind"] = {query.id: watched(memory["behind"].get(query.id), query) for query in now.queries}
+        if any(query.phase in ("starting", "restarting") for query in now.queries):
+            seen["is_disturbed"] = True
+        wanted, began = now.wanted(), memory["began"]
+        if memory["wanted"] != wanted:
+            if memory["wanted"] and began is not None:
+                # The change was decided when the present interval began, or within it.
+                seen["warm_until_s"] = began["at_s"] + self.warm_up_s
+                seen["acted"] = _changed(memory, now)
+            seen["wanted"], seen["proposals"], seen["interval"] = wanted, [], None
+        else:
+            seen["acted"] = settled(memory["acted"], now)
+        return seen
+
+    def _measured(self, memory: Memory, began: Totals, now: Observation) -> Memory:
+        """An interval has passed."""
+        ended = totals(now)
+        rates = self._rates(memory["rates"], true_rates(began, ended, self.max_busy), now)
+        after: Memory = {**memory, "began": ended, "rates": rates, "is_disturbed": False}
+        load = self._why_ignored(memory, began) or self._load(after, began, ended, now)
+        if isinstance(load, str):
+            after["interval"] = _unknown(load)
+            return after
+        after["acted"] = judged(
+            memory["acted"], load.rps, load.ratio,
+            noise=self.rate_noise, least_gain=self.least_gain, harm=self.roll_back,
+        )  # fmt: skip
+        after["interval"] = interval = self._asked(after, load, now)
+        if interval["unknown"] is None:
+            after["proposals"] = [*memory["proposals"], interval["sizes"]][-self.activation :]
+        return after
+
+    def _why_ignored(self, memory: Memory, began: Totals) -> str | None:
+        if began["at_s"] < memory["warm_until_s"] - 1e-6:
+            return f"warm-up: what is measured within {self.warm_up_s:g} s of a change is ignored"
+        return "a query was down, so the last interval says nothing" if memory["is_disturbed"] else None
+
+    def _rates(self, before: dict[str, Numbers], fresh: dict[str, Numbers], now: Observation) -> dict[str, Numbers]:
+        """The rates of this interval; where stages take turns, also those of earlier ones that stand for it."""
+        if has_own_pools(now):
+            return fresh
+        exist = {f"{query.id}/{operator.name}" for query in now.queries for operator in query.topology.operators}
+        oldest_s = now.at_s - self.remembered_s
+        kept = {name: rate for name, rate in before.items() if name in exist and (rate[2] or 0.0) >= oldest_s}
+        return kept | fresh
+
+    def _load(self, memory: Memory, began: Totals, ended: Totals, now: Observation) -> _Load | str:
+        """What arrived during an interval, and how much of it was achieved; or why that is not known."""
+        target: dict[str, float] = {}
+        achieved: dict[str, float] = {}
+        flows: dict[str, dict[str, float]] = {}
+        for query in now.queries:
+            if query.phase == "terminated":
+                continue
+            arriving = arrivals(query, began, ended)
+            if isinstance(arriving, str):
+                return arriving
+            flow = reading_rps(query, arriving)
+            if isinstance(flow, str):
+                return flow
+            flows[query.id], target[query.id] = flow, sum(arriving.values())
+            achieved[query.id] = target[query.id] - self._shortfall(memory, query, now)
+        return _Load(flows, sum(target.values()), rate_ratio(target, achieved))
+
+    def _shortfall(self, memory: Memory, query: Query, now: Observation) -> float:
+        """By how many records per second a query falls behind, from what was seen since the last change."""
+        behind = memory["behind"][query.id]
+        since: Behind = {**behind, "samples": [at for at in behind["samples"] if at[0] >= memory["warm_until_s"]]}
+        growth = growth_rps(since, query, now.at_s, self.interval_s)
+        # Who has nothing left behind keeps up, whatever came within the interval.
+        return max(0.0, growth) if growth is not None and records_behind(since, query) else 0.0
+
+    def _sized(self, memory: Memory, flows: Mapping[str, dict[str, float]], now: Observation) -> Sizing:
+        rules = Rules(rounding=self.rounding, sources=self.sources, factor=self.factor)
+        slow = serial(memory["acted"], now, memory["rates"], self.least_gain)
+        if self.drain_s is None:
+            return sized(now, flows, memory["rates"], slow, rules)
+        # A change stops the query for a while, and what arrives meanwhile has to be worked off as well. Sizes that
+        # are enough without a change are therefore kept, up to those that would be chosen by one.
+        stopped_s = self.rescale_s if self.rescale_s is not None else memory["acted"]["took_s"]
+        staying = sized(now, self._with_lag(memory, flows, now, 0.0), memory["rates"], slow, rules)
+        changing = sized(now, self._with_lag(memory, flows, now, stopped_s), memory["rates"], slow, rules)
+        least, most, wanted = staying.workers(now), changing.workers(now), now.wanted()
+        if any(not least[pool] <= wanted[pool] <= most[pool] for pool in most):
+            return changing
+        staying.slots = {
+            pool.name: float(pool.wanted * pool.slots_per_worker) for pool in now.pools if pool.name in least
+        }
+        return staying
+
+    def _with_lag(
+        self, memory: Memory, flows: Mapping[str, dict[str, float]], now: Observation, stopped_s: float
+    ) -> dict[str, dict[str, float]]:
+        """What arrives, and what waits spread over `drain_s`."""
+        full: dict[str, dict[str, float]] = {}
+        for query in now.queries:
+            if query.id not in flows:
+                continue
+            flow, total = flows[query.id], sum(flows[query.id].values())
+            lag = (records_behind(memory["behind"][query.id], query) or 0.0) + total * stopped_s
+            extra = lag / (self.drain_s or 1.0)
+            full[query.id] = {
+                name: rps + extra * (rps / total if total else 1 / len(flow)) for name, rps in flow.items()
+            }
+        return full
+
+    def _asked(self, memory: Memory, load: _Load, now: Observation) -> Interval:
+        """What an interval asks for."""
+        sizing = self._sized(memory, load.flows, now)
+        if not sizing.slots and (sizing.unknown or not now.queries):
+            return _unknown(sizing.sentence() if now.queries else "no query runs")
+        acted, wanted = memory["acted"], now.wanted()
+        sizes = _with_floor(sizing.workers(now), acted["enough"], load.rps)
+        # Where the ratio is within the noise, or a correction did not help before, the equations have the last word.
+        threshold = max(self.target_rate_ratio, 1.0 + self.rate_noise)
+        is_vain = holds(acted["uncorrected"], load.rps) or (load.ratio or 0.0) > self.most_ratio
+        final = sizes if is_vain else corrected(sizes, wanted, load.ratio, threshold)
+        sentence = sizing.sentence()
+        if final != sizes:
+            sentence += f"; times {load.ratio:.2f}, for the sources fall short of their rate by that"
+        return {
+            "unknown": None,
+            "sizes": {**wanted, **final},
+            "slots": sizing.slots,
+            "sentence": sentence,
+            "load_rps": load.rps,
+            "ratio": load.ratio,
+            "is_corrected": final != sizes,
+        }
+
+
+def _changed(memory: Memory, now: Observation) -> Acted:
+    """What there was before a change, to be compared with what comes after it."""
+    interval = memory["interval"]
+    rates = memory["rates"] if has_own_pools(now) else {}
+    if interval is None or interval["unknown"] is not None:
+        return changed(memory["acted"], now, memory["wanted"], None, rates)
+    change: Change = {
+        "before": memory["wanted"],
+        "after": now.wanted(),
+        "load_rps": interval["load_rps"],
+        "achieved": achieved_share(interval["ratio"]),
+        "is_corrected": interval["is_corrected"],
+    }
+    return changed(memory["acted"], now, memory["wanted"], change, rates)
+
+
+def _with_floor(sizes: dict[str, int], enough: AtLoad | None, load_rps: float) -> dict[str, int]:
+    """Not less than what a correction has shown to be needed at this load, or it would be made again and again."""
+    if enough is None or not holds(enough, load_rps):
+        return sizes
+    return {pool: max(size, enough["allocation"].get(pool, 0)) for pool, size in sizes.items()}
+
+
+def _unknown(reason: str) -> Interval:
+    return {
+        "unknown": reason, "sizes": {}, "slots": {}, "sentence": reason,
+        "load_rps": 0.0, "ratio": None, "is_corrected": False,
+    }  # fmt: skip
+
+
+def _evidence(interval: Interval) -> dict[str, Json]:
+    evidence: dict[str, Json] = {f"slots/{pool}": slots for pool, slots in interval["slots"].items()}
+    return {**evidence, "arrival_rps": interval["load_rps"], "rate_ratio": interval["ratio"]}
+
+
+def _check(name: str, holds: bool, rule: str) -> None:
+    if not holds:
+        raise BadInput(f"policy ds2: {name} {rule}")
+
+
+_: type[Policy[Memory]] = DS2
+
+policies.preset(
+    "ds2-heron-wordcount", of="ds2", doc="DS2 as it ran word count on Heron: 60 s, no warm-up, activation 1",
+    interval_s=60.0, warm_up_s=0.0, activation=1, rounding="per_operator",
+)  # fmt: skip
+policies.preset(
+    "ds2-dynamic-wordcount", of="ds2", doc="DS2 as it followed a moving rate on Flink: 10 s, 30 s, activation 1",
+    interval_s=10.0, warm_up_s=30.0, activation=1, rounding="per_operator",
+)  # fmt: skip
+policies.preset(
+    "ds2-convergence", of="ds2", doc="DS2 in the paper's convergence runs: 30 s, warm-up 30 s, activation 5",
+    interval_s=30.0, warm_up_s=30.0, activation=5, rounding="per_operator",
+)  # fmt: skip

@@ -1,0 +1,163 @@
+"""DS2's equations on an application: from rates of operators to sizes of pools.
+
+Where every operator has a pool of its own, a pool gets the instances of its operator. Where operators share one, theirs
+add up (section 4.3): an operator that needs three instances needs three slots' worth of time, whoever's slots.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from heapq import nlargest
+from operator import itemgetter
+from typing import Literal
+
+from elastream.core.observation import Observation, Query
+from elastream.core.topology import Operator
+from elastream.policies.ds2_equations import Answer, Required, TrueRates, required
+from elastream.policies.ds2_interval import Numbers
+
+Rounding = Literal["per_pool", "per_operator"]
+Sources = Literal["count", "leave"]
+
+# A reason is read by a person: of a large graph only the operators that need most are named.
+_NAMED = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """How sizes are made of rates."""
+
+    rounding: Rounding
+    sources: Sources
+    factor: float
+
+
+@dataclass(slots=True)
+class Sizing:
+    """What every pool needs, as far as that is known."""
+
+    slots: dict[str, float] = field(default_factory=dict)
+    """Pool -> slots, of pools that can be sized."""
+    unknown: dict[str, str] = field(default_factory=dict)
+    """Pool -> why it cannot, and so keeps its size."""
+    left: dict[str, str] = field(default_factory=dict)
+    """Pool -> why it is left alone."""
+    needs: list[tuple[float, str, Required]] = field(default_factory=list)
+    """Slots, the operator that needs them, and why."""
+
+    def workers(self, now: Observation) -> dict[str, int]:
+        """Workers for the pools that can be sized."""
+        slots = self.slots
+        return {pool.name: pool.workers_for(slots[pool.name]) or 1 for pool in now.pools if pool.name in slots}
+
+    def sentence(self) -> str:
+        """What a person should know."""
+        parts = [_need(*need) for need in nlargest(_NAMED, self.needs, key=itemgetter(0))]
+        if len(self.needs) > _NAMED:
+            parts.append(f"{len(self.needs) - _NAMED} operators need less")
+        kept = [*self.left.values(), *self.unknown.values()]
+        parts += kept[:_NAMED]
+        if len(kept) > _NAMED:
+            parts.append(f"{len(kept) - _NAMED} more keep their size")
+        return "; ".join(parts) or "no operator runs"
+
+
+def has_own_pools(now: Observation) -> bool:
+    """Whether every operator has a pool of its own."""
+    if len(now.pools) < 2:
+        return False
+    operators = Counter(operator.pool for query in now.queries for operator in query.topology.operators)
+    return bool(operators) and max(operators.values()) == 1
+
+
+def sized(
+    now: Observation,
+    flows: Mapping[str, Mapping[str, float]],
+    rates: Mapping[str, Numbers],
+    serial: Collection[str],
+    rules: Rules,
+) -> Sizing:
+    """Slots for every pool. `flows` says of every query what arrives at the operators that read its sources."""
+    sizing, own = Sizing(), has_own_pools(now)
+    for query in now.queries:
+        if query.phase == "terminated":
+            # It needs nothing any more, and what it used is free.
+            for operator in query.topology.operators:
+                sizing.slots.setdefault(operator.pool, 0.0)
+            continue
+        answers = _answers(query, flows[query.id], rates, rules)
+        for operator in query.topology.operators:
+            if operator.name not in answers:
+                _leave(sizing, operator, own, rules)
+                continue
+            tag = not operator.parallel or (bool(serial) and f"{query.id}/{operator.name}" in serial)
+            _add(sizing, operator, answers[operator.name], own, tag, rules)
+    for pool in {**sizing.unknown, **sizing.left}:
+        sizing.slots.pop(pool, None)
+    return sizing
+
+
+def _answers(query: Query, flow: Mapping[str, float], rates: Mapping[str, Numbers], rules: Rules) -> dict[str, Answer]:
+    """The equations for one query. Where readers count, the logs in front of them are the equations' sources."""
+    prefix = f"{query.id}/"
+    true: dict[str, TrueRates | None] = {}
+    for operator in query.topology.operators:
+        found = rates.get(prefix + operator.name)
+        true[operator.name] = None if found is None or found[0] is None else TrueRates(1, found[0], found[1])
+    feeds = [(edge.upstream, edge.downstream) for edge in query.topology.edges]
+    # A source that makes its records itself takes none in: what it gives out is the rate, as in the paper.
+    takes_in = {work.name for work in query.operators if work.records_in is not None}
+    if rules.sources == "count" and takes_in.issuperset(flow):
+        logs = {f"the log of {name}": rps for name, rps in flow.items()}
+        feeds += zip(logs, flow, strict=True)
+        return required(feeds, logs, true, factor=rules.factor)
+    return required(
+        feeds, {name: rps * _selectivity(true[name]) for name, rps in flow.items()}, true, factor=rules.factor
+    )
+
+
+def _selectivity(rates: TrueRates | None) -> float:
+    """Records that a source gives out for one that arrives; one, where that was not measured."""
+    if rates is None or rates.output_rps is None or not rates.processing_rps:
+        return 1.0
+    return rates.output_rps / rates.processing_rps
+
+
+def _leave(sizing: Sizing, operator: Operator, own: bool, rules: Rules) -> None:
+    """An operator that is a source in the sense of the paper. What it takes of a shared pool is not counted."""
+    if own:
+        sizing.left[operator.pool] = f"{operator.name} is a source and keeps its size"
+    elif rules.sources == "count":
+        sizing.unknown[operator.pool] = f"{operator.name} does not tell what it takes in"
+    else:
+        sizing.slots.setdefault(operator.pool, 0.0)
+
+
+def _add(sizing: Sizing, operator: Operator, answer: Answer, own: bool, serial: bool, rules: Rules) -> None:
+    pool = operator.pool
+    if serial and own:
+        sizing.left[pool] = f"{operator.name} is not data-parallel and keeps its size"
+        return
+    if isinstance(answer, str):
+        sizing.unknown[pool] = f"{operator.name} keeps its size: {answer}"
+        return
+    slots = _slots(answer, serial, rules)
+    sizing.slots[pool] = sizing.slots.get(pool, 0.0) + slots
+    sizing.needs.append((slots, operator.name, answer))
+
+
+def _need(slots: float, name: str, answer: Required) -> str:
+    if not answer.unrounded:
+        return f"{name}: no records reach it"
+    each = answer.input_rps / answer.unrounded
+    return f"{name}: {answer.input_rps:,.0f}/s at {each:,.0f}/s per slot: {slots:.1f} slots"
+
+
+def _slots(answer: Required, serial: bool, rules: Rules) -> float:
+    if serial:
+        # More slots do not make it faster: it takes one, for as long as it needs.
+        return min(1.0, answer.unrounded)
+    slots = answer.unrounded * (1.0 + rules.factor)
+    # What was measured is never exact: 4.000000001 instances are four.
+    return float(max(1, math.ceil(slots - 1e-9))) if rules.rounding == "per_operator" else slots
