@@ -189,9 +189,9 @@ def changes(spark: SparkSession, folder: Path) -> None:
         asked_s = clock.now_s()
         size(platform, 6)
         settle(platform, 6)
-        wait_batches(query, 2)
-        platform.observe()
-        size(platform, 6)
+        while any(coming.first_task_s is None for coming in platform.executors.roster.comings[-3:]):
+            wait_batches(query, 1)
+            settle(platform, 6)
         tell_growth(platform, asked_s)
     query.stop()
     platform.close()
@@ -219,9 +219,11 @@ def tell_growth(platform: SparkPlatform, asked_s: float) -> None:
     """Our part and Spark's of the last growth."""
     parts = []
     for coming in platform.executors.roster.comings[-3:]:
-        began = "?" if coming.first_task_s is None else f"{coming.first_task_s - asked_s:.1f}"
+        began_s = (coming.first_task_s or coming.registered_s) - asked_s
         ours_ms = (coming.asked_s - asked_s) * 1000
-        parts.append(f"ours {ours_ms:.0f} ms, registered {coming.registered_s - asked_s:.1f} s, first task {began} s")
+        parts.append(
+            f"ours {ours_ms:.0f} ms, registered {coming.registered_s - asked_s:.1f} s, first task {began_s:.1f} s"
+        )
     print(f"grow 3 to 6, since apply: {'; '.join(parts)}")
 
 

@@ -23,7 +23,8 @@ LIVE: dict[str, Any] = {
     "executors": "2..8",
     "slo": "15s",
     "duration": "175s",
-    "trigger": "3s",
+    # Each batch has a cost of its own, which on a few cores grows with the executors: not too many of them.
+    "trigger": "6s",
     "tick": "2s",
     "capacity": 1000.0,
     "time_scale": 1.0,

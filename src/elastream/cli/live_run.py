@@ -51,8 +51,8 @@ class LivePlan:
             "workload": self.workload,
             "seed": str(self.seed),
             "duration": f"{self.duration_s * self.capacity.scale.factor}s",
-            # Two waves at the largest size: a task that is late then costs half of what it would cost with one.
-            "partitions": str(2 * self.executors[1]),
+            # As many as the largest size has slots: a task has a cost of its own, which a few cores feel.
+            "partitions": str(self.executors[1]),
             "timeFactor": str(self.capacity.scale.factor),
         }
 
