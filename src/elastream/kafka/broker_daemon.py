@@ -111,6 +111,9 @@ class BrokerDaemon:
 
     def _launch(self) -> None:
         """Return when it can be used; at once if it runs."""
+        # One that was killed is dead by its id while its threads still end; its files are free when it is collected.
+        while self._children.is_running("broker") and not self._children.named["broker"].is_running:
+            self.pause(LOOK_EVERY_S)
         if self._children.is_running("broker"):
             return
         deadline = time.monotonic() + self.patience_s
