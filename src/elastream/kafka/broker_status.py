@@ -23,21 +23,15 @@ class BrokerStatus:
         where = {"up": self.is_up, "folder": str(self.folder.path)}
         if self.state is None:
             return where
-        processes = {"keeper": self.state.keeper, **self.state.daemons}
         return where | {
             "bootstrap": self.state.bootstrap,
             "heap": self.state.heap,
             "log": str(self.folder.log_file),
-            "processes": [
-                {"name": name, "pid": process.pid, "running": name in self.running}
-                for name, process in processes.items()
-            ],
+            "processes": self.state.listed(self.running),
         }
 
 
 def status(folder: BrokerFolder) -> BrokerStatus:
     """Look at the broker of a folder."""
     state = folder.read()
-    processes = {} if state is None else {"keeper": state.keeper, **state.daemons}
-    running = frozenset(name for name, process in processes.items() if process.is_running)
-    return BrokerStatus(folder=folder, state=state, running=running)
+    return BrokerStatus(folder=folder, state=state, running=frozenset() if state is None else state.running())

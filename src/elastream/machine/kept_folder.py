@@ -36,6 +36,21 @@ class KeptState(ABC):
     def is_up(self) -> bool:
         return self.keeper.is_running and self.has_answered
 
+    @property
+    def processes(self) -> dict[str, Process]:
+        """The keeper and its daemons."""
+        return {"keeper": self.keeper, **self.daemons}
+
+    def running(self) -> frozenset[str]:
+        """Those that run now, by name."""
+        return frozenset(name for name, process in self.processes.items() if process.is_running)
+
+    def listed(self, running: frozenset[str]) -> list[dict[str, Any]]:
+        """All of them for a script, with whether each was running."""
+        return [
+            {"name": name, "pid": process.pid, "running": name in running} for name, process in self.processes.items()
+        ]
+
     def to_json(self) -> str:
         return json.dumps({"version": VERSION, **asdict(self)}, indent=2) + "\n"
 

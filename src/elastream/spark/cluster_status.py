@@ -33,7 +33,6 @@ class ClusterStatus:
         where = {"up": self.is_up, "folder": str(self.folder.path)}
         if self.state is None:
             return where
-        processes = {"keeper": self.state.keeper, **self.state.daemons}
         return where | {
             "master": self.state.master,
             "web": self.state.web,
@@ -42,10 +41,7 @@ class ClusterStatus:
             "cores": {"each": self.state.cores, "used": self.page.get("coresused")},
             "memory": {"each": self.state.memory, "used_mib": self.page.get("memoryused")},
             "applications": self.applications,
-            "processes": [
-                {"name": name, "pid": process.pid, "running": name in self.running}
-                for name, process in processes.items()
-            ],
+            "processes": self.state.listed(self.running),
         }
 
 
@@ -54,8 +50,7 @@ def status(folder: ClusterFolder) -> ClusterStatus:
     state = folder.read()
     if state is None:
         return ClusterStatus(folder=folder, state=None, running=frozenset(), page={})
-    processes = {"keeper": state.keeper, **state.daemons}
-    running = frozenset(name for name, process in processes.items() if process.is_running)
+    running = state.running()
     # Another program may have the port of a master that is gone.
     page = master_page(state.web) if state.web is not None and "master" in running else {}
     return ClusterStatus(folder=folder, state=state, running=running, page=page)

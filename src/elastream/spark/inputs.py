@@ -87,13 +87,12 @@ class Input:
 
     def between(self, start: Any, end: Any) -> float | None:
         """Records between two offsets; there is none before the first offset."""
-        if start == end:
-            return 0.0
-        read = self._read(start, end)
-        return None if read is None else sum(max(0.0, last - first) for first, last in read.values())
+        return _rows(self._read(start, end))
 
     def _read(self, start: Any, end: Any) -> dict[str, tuple[float, float]] | None:
         """From where to where a batch reads each partition."""
+        if start == end:
+            return {}
         last = self._probe.records(end)
         first = self._probe.committed(None, 0.0) if start is None else self._probe.records(start)
         if first is None or last is None:
@@ -104,9 +103,8 @@ class Input:
     def report(self, at_s: float, latest: Any) -> None:
         """The source itself has said, at that time, how far it reaches."""
         # Where a probe knows every tick, reports add nothing but their rounding.
-        if not self._probed and (records := self._probe.records(latest)) is not None:
-            for name, number in records.items():
-                self._partition(name).curve.add(at_s, number)
+        if not self._probed:
+            self._sample(at_s, self._probe.records(latest) or {})
 
     def see(
         self,
@@ -179,8 +177,8 @@ class Input:
     def take(self, progress: Mapping[str, Any], ended_s: float, *, is_foreach: bool) -> Read:
         """A batch has been committed; `progress` is its part about this source."""
         start, end = progress.get("startOffset"), progress.get("endOffset")
-        read = {} if start == end else self._read(start, end)
-        rows = None if read is None else sum(max(0.0, last - first) for first, last in read.values())
+        read = self._read(start, end)
+        rows = _rows(read)
         counted = progress.get("numInputRows")
         # Spark counts rows again for every action of a foreachBatch: without offsets that count, nobody knows.
         if rows is None and not is_foreach and isinstance(counted, int | float):
@@ -250,6 +248,11 @@ class Input:
 
     def _partition(self, name: str) -> Partition:
         return self._partitions.setdefault(name, Partition())
+
+
+def _rows(read: Mapping[str, tuple[float, float]] | None) -> float | None:
+    """Records of a batch, over all partitions."""
+    return None if read is None else sum((max(0.0, last - first) for first, last in read.values()), 0.0)
 
 
 def _place(name: str) -> tuple[str, int]:
