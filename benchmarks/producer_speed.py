@@ -60,8 +60,7 @@ def spelt(found: list[tuple[float, float]]) -> str:
 
 def made(options: SourceOptions) -> Iterator[pa.RecordBatch]:
     """All events, a batch at a time."""
-    stretch = options.stretch.of(0, EVENTS)
-    return batches(options.generator, stretch, range(EVENTS), epoch_s=options.epoch_s, time_factor=1.0)
+    return batches(options.generator, options.times, options.part(0, EVENTS), range(EVENTS))
 
 
 def broker(stack: ExitStack) -> str:

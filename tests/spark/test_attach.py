@@ -78,22 +78,26 @@ def wait_for(holds: Callable[[], bool], *, seconds: float, what: str) -> None:
 def test_a_query_with_a_slow_function_gets_executors_and_gives_them_back_and_every_record_comes_out_once(
     spark_on: SparkOn, tmp_path: Path, ticks: Ticks, detached: list[Attachment]
 ) -> None:
-    from elastream.jobs.laboratory import Deduplicate
+    from elastream.jobs.inputs import embedded
+    from elastream.jobs.judging import inputs_of, judge
+    from elastream.jobs.output import writer, written
+    from elastream.jobs.passing import Deduplicate
     from elastream.spark.capacity import limited
-    from elastream.spark.source import stream
 
-    options = {"workload": "step(2k, 100, at=25s)", "duration": "60s", "partitions": "8"}
+    job, options = Deduplicate(), {"workload": "step(2k, 100, at=25s)", "duration": "60s", "partitions": "8"}
     with spark_on(executors=4, settings=ELASTIC) as spark:
         handle = attached(spark, detached, journals=[ticks])
         # Without a query nothing is needed.
         wait_for(lambda: handle.status().ready == 1, seconds=90, what="shrink to the minimum")
-        query = Deduplicate().start(limited(stream(spark, **options), rows_per_s=800), tmp_path, 1.0)
+        streams = {"events": limited(embedded(spark, job, options)["events"].sound, rows_per_s=800)}
+        writing = writer(job.query(streams), job.result, "parquet", name="slow", folder=tmp_path)
+        query = writing.trigger(processingTime="1 second").start()
         wait_for(lambda: (handle.status().ready or 0) >= 3, seconds=120, what="growth")
         wait_for(lambda: ticks.wanted()[-1] == 1, seconds=180, what="shrink after the load has gone")
         wait_for(lambda: not query.status["isDataAvailable"] and _committed(query) == 53_500, seconds=120, what="end")
         query.stop()
         assert query.exception() is None
-    right, sentence = Deduplicate().judge(options, 53_500, tmp_path)
+    right, sentence = judge(job, inputs_of(job, options), written(job.result, tmp_path))
     assert right, sentence
 
 

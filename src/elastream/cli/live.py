@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from elastream.cli.live_run import LivePlan, LiveResult
 
 LIVE: dict[str, Any] = {
-    "query": "deduplicate",
+    "job": "deduplicate",
     # Little for the first batches, which are slow whatever they read; then it rises, has a spike, and falls.
     "workload": "(300 + ramp(0..2200, at=45s, for=35s)) * ramp(1..0.1, at=105s, for=25s) + spike(1k, at=90s, for=10s)",
     # The windows of a policy in production are minutes; here all of it passes in three.
@@ -36,9 +36,9 @@ LIVE: dict[str, Any] = {
 
 
 def live(
-    query: Annotated[str, typer.Option(metavar="NAME", help="What to run: deduplicate (it has state), or pass.")] = (
-        LIVE["query"]
-    ),
+    job: Annotated[
+        str, typer.Option(metavar="NAME(KEY=VALUE)", help="What to run: a job of `elastream jobs`, with settings.")
+    ] = LIVE["job"],
     workload: Annotated[str, typer.Option(metavar="TEXT", help="The load, as text.")] = LIVE["workload"],
     policy: Annotated[str, typer.Option(metavar="NAME(KEY=VALUE)", help="What decides.")] = LIVE["policy"],
     executors: Annotated[str, typer.Option(metavar="MIN..MAX", help="Bounds of the executors.")] = LIVE["executors"],
@@ -59,7 +59,7 @@ def live(
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Keep output, journal and page here.")] = None,
 ) -> None:
-    """Run a query on real executors under a moving load, and watch them come and go; then check every record.
+    """Run a job on real executors under a moving load, and watch them come and go; then check every record.
 
     Slots are limited to a rate, so that a small machine can show many executors; what is printed says so.
 
@@ -73,7 +73,7 @@ def live(
     """
     run(
         planned(
-            query=query, workload=workload, policy=policy, executors=executors, slo=slo, duration=duration,
+            job=job, workload=workload, policy=policy, executors=executors, slo=slo, duration=duration,
             trigger=trigger, tick=tick, capacity=capacity, time_scale=time_scale, guards=guard or LIVE["guards"],
             seed=seed, master=master,
         ),
@@ -83,7 +83,7 @@ def live(
 
 def planned(
     *,
-    query: str,
+    job: str,
     workload: str,
     policy: str,
     executors: str,
@@ -101,7 +101,7 @@ def planned(
     from elastream.cli.live_run import LivePlan
     from elastream.cli.reading import plain_settings, read_bounds, read_guards, read_policy, read_seconds
     from elastream.core.callform import parse_call
-    from elastream.jobs.laboratory import queries
+    from elastream.jobs.catalogue import jobs
     from elastream.spark.capacity import EmulatedCapacity
     from elastream.spark.timescale import TimeScale
     from elastream.workloads import parse_workload
@@ -120,7 +120,7 @@ def planned(
     if capacity <= 0:
         raise BadInput(f"--capacity: found {capacity:g}; it must be more than 0 rows/s")
     return LivePlan(
-        query=queries.build_call(parse_call(query, what="query")),
+        job=jobs.build_call(parse_call(job, what="job")),
         workload=workload,
         duration_s=duration_s,
         policy=chosen.name,

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from elastream.cli.liveview import LiveView
 from elastream.core.errors import ElastreamError
-from elastream.jobs.laboratory import LaboratoryQuery, Verdict
+from elastream.jobs.job import Job, jobs
+from elastream.jobs.judging import Verdict, inputs_of, judge
+from elastream.jobs.output import writer, written
 from elastream.spark.capacity import EmulatedCapacity
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ EXECUTOR_MEMORY = "512m"
 class LivePlan:
     """What to run."""
 
-    query: LaboratoryQuery
+    job: Job
     workload: str
     duration_s: float
     policy: str
@@ -45,9 +47,17 @@ class LivePlan:
     guards: dict[str, dict[str, Any]]
 
     @property
+    def name(self) -> str:
+        """Of the query."""
+        return jobs.name_of(self.job)
+
+    @property
     def options(self) -> dict[str, str]:
-        """Of the embedded source."""
+        """Of the events of the whole job."""
+        # Without it the last windows of a job would stay open for ever.
+        flush = {"flush": "1h"} if self.job.result.is_final else {}
         return {
+            **flush,
             "workload": self.workload,
             "seed": str(self.seed),
             "duration": f"{self.duration_s * self.capacity.scale.factor}s",
@@ -90,7 +100,8 @@ def run_live(plan: LivePlan, folder: Path, view: LiveView, say: Callable[[str], 
         finally:
             handle.detach()
     say("comparing the output with the input, record by record ...")
-    return LiveResult(verdict=plan.query.judge(plan.options, rows, folder), rows=rows, journal=journal)
+    verdict = judge(plan.job, inputs_of(plan.job, plan.options), written(plan.job.result, folder))
+    return LiveResult(verdict=verdict, rows=rows, journal=journal)
 
 
 def _await_least(plan: LivePlan, handle: Attachment | SwitchedOff) -> None:
@@ -105,13 +116,17 @@ def _await_least(plan: LivePlan, handle: Attachment | SwitchedOff) -> None:
 
 def _run_query(plan: LivePlan, spark: SparkSession, folder: Path, say: Callable[[str], None]) -> int:
     from elastream.events.options import parse_options
-    from elastream.spark.source import stream
+    from elastream.jobs.inputs import embedded, stream_options
 
-    total = parse_options(plan.options).total
-    if total is None:
-        raise ElastreamError("live: the workload has no end; give a duration")
-    events = plan.capacity.limit(stream(spark, **plan.options))
-    query = plan.query.start(events, folder, plan.trigger_s)
+    totals = [parse_options(options).total for options in stream_options(plan.job, plan.options).values()]
+    total = sum(each or 0 for each in totals)
+    streams = {
+        name: plan.capacity.limit(given.sound) for name, given in embedded(spark, plan.job, plan.options).items()
+    }
+    writing = writer(plan.job.query(streams), plan.job.result, "parquet", name=plan.name, folder=folder)
+    if plan.trigger_s is not None:
+        writing = writing.trigger(processingTime=f"{round(plan.trigger_s * 1000)} milliseconds")
+    query = writing.start()
     # Twice as long as the load lasts is more than any policy here needs to drain what is left.
     until_s = time.monotonic() + 2 * plan.duration_s + 120.0
     try:
@@ -121,6 +136,8 @@ def _run_query(plan: LivePlan, spark: SparkSession, folder: Path, say: Callable[
             raise ElastreamError(f"live: the query failed: {str(query.exception()).splitlines()[0]}")
         if _committed(query) < total:
             raise ElastreamError(f"live: {total - _committed(query):,} of {total:,} events are still not committed")
+        # The batches without data that let the last results out.
+        query.processAllAvailable()
     finally:
         # All is committed, so it stops between batches and leaves no stack traces.
         query.stop()
@@ -129,10 +146,10 @@ def _run_query(plan: LivePlan, spark: SparkSession, folder: Path, say: Callable[
 
 def _committed(query: Any) -> int:
     progress = query.lastProgress
-    end = progress["sources"][0]["endOffset"] if progress is not None and progress["sources"] else None
+    ends = [source["endOffset"] for source in progress["sources"]] if progress is not None else []
     # Spark gives an offset as the text that the source made of it.
-    offset = json.loads(end) if isinstance(end, str) else end
-    return int(offset["offset"]) if offset else 0
+    offsets = [json.loads(end) if isinstance(end, str) else end for end in ends]
+    return sum(int(offset["offset"]) for offset in offsets if offset)
 
 
 @contextmanager

@@ -4,7 +4,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -12,7 +12,9 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from elastream.core.errors import BadInput, UnknownName
-from elastream.events.generators import Generator, Stretch, batches, maker, number, whole
+from elastream.events.generators import Generator, batches, maker, number, whole
+from elastream.events.timing import Stretch, Timing
+from elastream.events.wire import MESSAGES
 from elastream.workloads import RateSeries, parse_workload
 
 OPTIONS = {
@@ -25,7 +27,12 @@ OPTIONS = {
     "rowsPerBatch": "read limit (none)",
     "timeFactor": "the workload's time passes so many times faster; rates stay what they are (1)",
     "epoch": "event time of the workload's time zero, UTC epoch seconds (2020-01-01)",
-    "generator": "what makes the events: keyed, or package.module:Class (keyed)",
+    "disorder": "so many events that follow each other bear each other's times (1: all are in order)",
+    "lateShare": "share of the events that bear an earlier time than their own (0)",
+    "lateBy": "by how much at most (0s)",
+    "flush": "at the end one more event per partition, so much later than the last, to push the watermark on (none)",
+    "payload": "columns, or json: what the same events are as messages of Kafka (columns)",
+    "generator": "what makes the events: a name, or package.module:Class (keyed)",
 }
 """Beside these, every generator has options of its own."""
 
@@ -33,6 +40,8 @@ OPTIONS = {
 EPOCH_S = 1_577_836_800
 # A workload without an end is drawn this long; after that the last rate goes on.
 DRAWN_S = 86_400.0
+# In microseconds it must fit into 32 bits.
+_LATEST_S = 4_000.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,8 +56,16 @@ class SourceOptions:
     partitions: int
     rows_per_batch: int | None
     time_factor: float
-    epoch_s: int
+    flush_s: float | None
+    is_json: bool
+    timing: Timing
+    """Without the end of the events, which takes a drawing of the workload: see `times`."""
     generator: Generator
+
+    @property
+    def schema(self) -> str:
+        """The columns of the embedded source, as Spark's DDL."""
+        return MESSAGES if self.is_json else self.generator.schema
 
     @cached_property
     def series(self) -> RateSeries:
@@ -63,23 +80,42 @@ class SourceOptions:
         return Stretch(self.series.times_s, self.series.rates, np.asarray(self.series.arrived(self.series.times_s)))
 
     @cached_property
-    def total(self) -> int | None:
-        """How many events there will be, if that ends."""
+    def rows_to_come(self) -> int | None:
+        """How many events the workload and its limits give, if that ends."""
         ends = [] if self.rows is None else [self.rows]
         if self.duration_s is not None:
             ends.append(math.floor(self.series.arrived(self.series.duration_s)))
         return min(ends) if ends else None
 
+    @property
+    def total(self) -> int | None:
+        """How many events there will be, those that flush among them, if that ends."""
+        rows = self.rows_to_come
+        return rows if rows is None or self.flush_s is None else rows + self.partitions
+
+    @cached_property
+    def times(self) -> Timing:
+        """The times that events bear."""
+        if self.flush_s is None:
+            return self.timing
+        return replace(self.timing, flush_after=self.rows_to_come, flush_s=self.flush_s)
+
+    def part(self, first: int, end: int) -> Stretch:
+        """What the times of the events from `first` up to, without, `end` need."""
+        return self.times.part(self.stretch, first, end)
+
     @cached_property
     def fingerprint(self) -> str:
         """Of all that decides what the events are and when they arrive."""
-        decides = (self.workload, self.seed, self.duration_s, self.partitions, self.time_factor, self.epoch_s)
-        return hashlib.sha256(repr((*decides, self.generator)).encode()).hexdigest()[:12]
+        decides = (self.workload, self.duration_s, self.partitions, self.timing, self.is_json, self.generator)
+        return hashlib.sha256(repr(decides).encode()).hexdigest()[:12]
 
     def newest(self, since_s: float) -> int:
         """How many events had arrived so long after the start, which is the offset of the next one."""
         arrived = math.floor(self.series.arrived(float(since_s)))
-        return arrived if self.total is None else min(arrived, self.total)
+        if self.total is None or self.rows_to_come is None or arrived < self.rows_to_come:
+            return arrived
+        return self.total
 
 
 def parse_options(options: Mapping[str, str]) -> SourceOptions:
@@ -108,11 +144,15 @@ def _parsed(text: str) -> SourceOptions:
         partitions=partitions,
         rows_per_batch=whole(given, "rowsPerBatch", "", least=1) if "rowsperbatch" in given else None,
         time_factor=_positive(given, "timeFactor", "1"),
-        epoch_s=whole(given, "epoch", str(EPOCH_S), least=0),
+        flush_s=_positive(given, "flush") if "flush" in given else None,
+        is_json=_is_json(given.get("payload", "columns")),
+        timing=_timing(given, seed),
         generator=makes.made(given, seed=seed, partitions=partitions),
     )
     # Drawn here, so that a duration the workload cannot have is told before anything starts.
     parsed.newest(0.0)
+    if parsed.flush_s is not None and not parsed.rows_to_come:
+        raise BadInput("source: flush: events that have no end, or are none, cannot be flushed; give rows or duration")
     return parsed
 
 
@@ -131,15 +171,32 @@ def newest(options: Mapping[str, str], now_utc_s: float, offset: Mapping[str, An
 def events(options: Mapping[str, str], first: int, end: int) -> pa.Table:
     """The events from offset `first` up to, without, `end`: what a query must have read. Spark is not asked."""
     parsed = parse_options(options)
-    made = batches(
-        parsed.generator,
-        parsed.stretch.of(first, end),
-        range(first, end),
-        epoch_s=parsed.epoch_s,
-        time_factor=parsed.time_factor,
-    )
+    made = batches(parsed.generator, parsed.times, parsed.part(first, end), range(first, end))
     nothing = np.empty(0, dtype=np.int64)
     return pa.Table.from_batches(list(made), schema=parsed.generator.batch(nothing, nothing).schema)
+
+
+def _timing(given: Mapping[str, str], seed: int) -> Timing:
+    late_share = number(given, "lateShare", "0")
+    if not 0 <= late_share <= 1:
+        raise BadInput(f"source: lateShare: found {given['lateshare']}; it must be between 0 and 1")
+    late_by_s = number(given, "lateBy", "0")
+    if not 0 <= late_by_s <= _LATEST_S:
+        raise BadInput(f"source: lateBy: found {given['lateby']}; it must be from 0s to {_LATEST_S:g}s")
+    return Timing(
+        seed=seed,
+        epoch_s=whole(given, "epoch", str(EPOCH_S), least=0),
+        time_factor=_positive(given, "timeFactor", "1"),
+        disorder=whole(given, "disorder", "1", least=1),
+        late_share=late_share,
+        late_by_s=late_by_s,
+    )
+
+
+def _is_json(payload: str) -> bool:
+    if payload not in ("columns", "json"):
+        raise UnknownName("source: unknown payload", payload, ["columns", "json"])
+    return payload == "json"
 
 
 def _positive(given: Mapping[str, str], name: str, default: str = "") -> float:

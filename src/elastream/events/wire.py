@@ -8,10 +8,14 @@ import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 from elastream.core.errors import BadInput, UnknownName
+
+MESSAGES = "key BINARY, value BINARY, partition INT, offset BIGINT"
+"""The columns of messages in Spark, named as the Kafka source names them."""
 
 # What JSON does not allow inside of a text as it is.
 _TO_ESCAPE = r'[\x00-\x1f"\\]'
@@ -31,6 +35,19 @@ def messages(batch: pa.RecordBatch, key_column: str | None) -> Messages:
     if key_column not in batch.schema.names:
         raise UnknownName("wire: the key is to be column", key_column, batch.schema.names)
     return Messages(_listed(_key_text(batch, key_column)), _listed(objects(batch)))
+
+
+def message_batch(batch: pa.RecordBatch, key_column: str | None, offsets: range, partitions: int) -> pa.RecordBatch:
+    """The same as columns: what a reader of the topic would find, byte by byte."""
+    count = batch.num_rows
+    keys = pa.nulls(count, pa.binary()) if key_column is None else _key_text(batch, key_column).cast(pa.binary())
+    numbers = np.arange(offsets.start, offsets.stop, offsets.step, dtype=np.int64)
+    # Message m of a partition is event m * partitions + partition.
+    columns = [keys, objects(batch).cast(pa.binary()), (numbers % partitions).astype(np.int32), numbers // partitions]
+    return pa.RecordBatch.from_arrays(
+        [pa.array(column) if isinstance(column, np.ndarray) else column for column in columns],
+        names=["key", "value", "partition", "offset"],
+    )
 
 
 def objects(batch: pa.RecordBatch) -> pa.Array:

@@ -101,7 +101,7 @@ class Production:
 
     def due_s(self, offset: int) -> float:
         """When an event is due."""
-        return self.start_s + self.options.series.when(offset + 1)
+        return self.start_s + self.options.series.when(min(offset + 1, self.options.rows_to_come or offset + 1))
 
 
 def start_of(options: SourceOptions, first: int, now_s: float) -> float:
@@ -160,15 +160,14 @@ class ProducerRun:
         if first >= end:
             self._client.poll(0)
             return
-        stretch = options.stretch.of(first, end)
         # As many as are one batch.
-        (batch,) = batches(
-            options.generator, stretch, range(first, end), epoch_s=options.epoch_s, time_factor=options.time_factor
-        )
+        (batch,) = batches(options.generator, options.times, options.part(first, end), range(first, end))
         keys, values = messages(batch, options.generator.key_column)
         offsets = np.arange(first, end)
         if self._production.paced:
-            due_s = self._production.start_s + stretch.when(offsets.astype(np.float64) + 1.0)
+            # Those that flush are due with the last one before them.
+            places = np.minimum(offsets + 1.0, options.rows_to_come or np.inf)
+            due_s = self._production.start_s + options.stretch.of(first, end).when(places)
             stamps_ms = np.rint(due_s * 1_000).astype(np.int64).tolist()
         else:
             stamps_ms = [round(self._clock() * 1_000)] * len(values)

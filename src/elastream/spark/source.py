@@ -19,8 +19,10 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 from pyspark.sql.types import StructType
 
 from elastream.core.errors import BadInput, CannotRun
-from elastream.events.generators import Stretch, batches
+from elastream.events.generators import batches
 from elastream.events.options import SourceOptions, events, newest
+from elastream.events.timing import Stretch
+from elastream.events.wire import message_batch
 from elastream.spark.shipping import ship_by_value
 
 __all__ = ["NAME", "ElastreamSource", "Reader", "events", "newest", "register", "stream"]
@@ -67,7 +69,7 @@ class ElastreamSource(DataSource):
         return NAME
 
     def schema(self) -> str:
-        return _parsed(self.options).generator.schema
+        return _parsed(self.options).schema
 
     def streamReader(self, schema: StructType) -> "Reader":
         ship_by_value()
@@ -80,7 +82,8 @@ class Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __init__(self, options: Mapping[str, str]) -> None:
         parsed = _parsed(options)
         # All that a task needs. The curve stays out of it: a batch gets the stretch it needs with its partitions.
-        self._generator, self._epoch_s, self._factor = parsed.generator, parsed.epoch_s, parsed.time_factor
+        self._generator, self._timing = parsed.generator, parsed.times
+        self._json_partitions = parsed.partitions if parsed.is_json else None
         self._options = dict(options)
         self._stopped_at_s: float | None = None
         self._latest: dict[str, Any] | None = None
@@ -114,20 +117,26 @@ class Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         parsed = _parsed(self._options)
         first, last, step = start["offset"], end["offset"], parsed.partitions
         # Plain arrays: an object of ours would take its class along in every partition.
-        stretch = tuple(parsed.stretch.of(first, last))
+        stretch = tuple(parsed.part(first, last))
         # The partition of an event is its offset modulo their number, so every task begins at another event.
         return [InputPartition((stretch, range(begin, last, step))) for begin in range(first, min(first + step, last))]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         stretch, offsets = partition.value
-        return batches(self._generator, Stretch(*stretch), offsets, epoch_s=self._epoch_s, time_factor=self._factor)
+        made = batches(self._generator, self._timing, Stretch(*stretch), offsets)
+        return made if self._json_partitions is None else self._as_messages(made, offsets)
+
+    def _as_messages(self, made: Iterator[pa.RecordBatch], offsets: range) -> Iterator[pa.RecordBatch]:
+        for batch in made:
+            some, offsets = offsets[: batch.num_rows], offsets[batch.num_rows :]
+            yield message_batch(batch, self._generator.key_column, some, self._json_partitions or 1)
 
     def _check_same(self, start: Mapping[str, Any]) -> None:
         parsed = _parsed(self._options)
         if start.get("events") != parsed.fingerprint:
             raise BadInput(
-                "source: the checkpoint is of other events (workload, seed, duration, partitions, timeFactor, epoch or"
-                " generator differ); give the options it began with, or another checkpoint"
+                "source: the checkpoint is of other events (workload, seed, duration, partitions, event times,"
+                " payload or generator differ); give the options it began with, or another checkpoint"
             )
         if parsed.start_s is not None and round(parsed.start_s * 1_000) != start["start_ms"]:
             began = start["start_ms"] / 1_000

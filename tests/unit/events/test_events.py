@@ -1,12 +1,15 @@
 import json
 from datetime import UTC, datetime
+from typing import Any
 
 import numpy as np
 import pytest
 
 from elastream.core.errors import BadInput
-from elastream.events.generators import GENERATORS, Keyed, Stretch, maker
+from elastream.events.generators import GENERATORS, maker
+from elastream.events.keyed import Keyed
 from elastream.events.options import events, newest, parse_options
+from elastream.events.timing import Stretch
 from elastream.workloads import parse_workload
 
 WAVE = {"workload": "cosine(1k..9k, period=60s, noise=500) + spike(20k, at=20s, for=5s)", "seed": "7"}
@@ -139,8 +142,8 @@ def test_the_newest_offset_needs_a_start_or_an_offset_that_carries_it() -> None:
 
 def test_a_generator_is_found_by_name_or_by_its_place() -> None:
     assert maker("keyed") is Keyed
-    assert maker("elastream.events.generators:Keyed") is Keyed
-    assert set(GENERATORS) == {"keyed"}
+    assert maker("elastream.events.keyed:Keyed") is Keyed
+    assert all(maker(name).options is not None for name in GENERATORS)
 
 
 @pytest.mark.parametrize(
@@ -181,3 +184,37 @@ def test_what_decides_the_events_is_in_the_fingerprint_and_what_paces_them_is_no
     for changed in ({"seed": "8"}, {"partitions": "5"}, {"keys": "9"}, {"timeFactor": "2"}, {"workload": "1k"}):
         assert parse_options({**WAVE, **changed}).fingerprint != base
     assert parse_options({**WAVE, "rows": "5", "rowsPerBatch": "5", "start": "5"}).fingerprint == base
+
+
+IN_ORDER = {"workload": "constant(100)", "rows": "1000"}
+
+
+def seconds(options: dict[str, str], first: int, end: int) -> np.ndarray[Any, Any]:
+    """Event times since the workload's time zero."""
+    return np.asarray(events(options, first, end).column("event_time").cast("int64").to_numpy() / 1e6 - 1_577_836_800)
+
+
+def test_out_of_order_events_have_the_same_times_in_another_order() -> None:
+    mixed = seconds({**IN_ORDER, "disorder": "40"}, 0, 1_000)
+    assert sorted(mixed) == seconds(IN_ORDER, 0, 1_000).tolist()
+    late = np.maximum.accumulate(mixed) - mixed
+    assert 0.3 < late.max() < 0.4
+    assert seconds({**IN_ORDER, "disorder": "40"}, 333, 555).tolist() == mixed[333:555].tolist()
+
+
+def test_late_events_are_as_many_and_as_late_as_they_should_be() -> None:
+    late = seconds(IN_ORDER, 0, 1_000) - seconds({**IN_ORDER, "lateShare": "20%", "lateBy": "5s"}, 0, 1_000)
+    assert 150 < (late > 0).sum() < 250
+    assert late.min() == 0
+    assert 4.5 < late.max() <= 5
+
+
+def test_at_the_end_one_event_per_partition_is_far_ahead() -> None:
+    options = {**IN_ORDER, "flush": "1h", "partitions": "3", "disorder": "7"}
+    assert parse_options(options).total == 1_003
+    found = seconds(options, 990, 1_003)
+    assert found[:10].max() <= 10.0
+    assert (found[10:] > 3_600).all()
+    assert events(options, 1_000, 1_003).column("partition").to_pylist() == [1, 2, 0]
+    assert seconds(options, 1_001, 1_003).tolist() == found[11:].tolist()
+    assert [newest({**options, "start": "0"}, now_s) for now_s in (9.98, 10.01)] == [998, 1_003]

@@ -8,7 +8,7 @@ import pytest
 
 from elastream.core.errors import BadInput, UnknownName
 from elastream.events.options import events
-from elastream.events.wire import messages
+from elastream.events.wire import message_batch, messages
 
 WAVE = {"workload": "cosine(1k..9k, period=60s, noise=500)", "seed": "7", "hotShare": "0.2", "partitions": "3"}
 
@@ -33,6 +33,18 @@ def test_a_value_is_the_event_as_one_json_object() -> None:
     assert keys == [str(key).encode() for key in made.column("key").to_pylist()]
     assert all(list(json.loads(value)) == made.schema.names for value in values[:10])
     assert 80 <= sum(map(len, values)) / len(values) <= 110
+
+
+def test_messages_as_columns_are_the_same_bytes_at_the_places_a_topic_would_have_them_at() -> None:
+    offsets = range(1, 60, 3)
+    (batch,) = events(WAVE, 0, 60).combine_chunks().to_batches()
+    some = batch.take(pa.array(offsets))
+    found = message_batch(some, "key", offsets, 3)
+    assert found.column("value").to_pylist() == list(messages(some, "key").values)
+    assert found.column("key").to_pylist() == list(messages(some, "key").keys)
+    assert set(found.column("partition").to_pylist()) == {1}
+    assert found.column("offset").to_pylist() == list(range(20))
+    assert message_batch(some, None, offsets, 3).column("key").null_count == 20
 
 
 def test_the_bytes_are_these() -> None:

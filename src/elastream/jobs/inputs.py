@@ -1,0 +1,103 @@
+"""The streams of a job, from the embedded source or from Kafka: the same events, and nothing but sound rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from elastream.events.options import parse_options
+from elastream.jobs.job import Job, Stream
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+# Of the whole job; every stream gets its part.
+_COUNTED = ("rows", "rowsPerBatch")
+# A time outside of this is no time of these events: one row from the far future would end every window at once.
+_EARLIEST_S, _LATEST_S = 86_400, 366 * 86_400
+
+
+@dataclass(frozen=True)
+class Input:
+    """A stream as it is read: what the job works on, and what it leaves out."""
+
+    sound: DataFrame
+    rejected: DataFrame
+    """As it was read. A query of its own writes it, if somebody asks for it."""
+
+
+def stream_options(job: Job, options: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """The options of each stream's events, from those of the whole job: load, seed, rows, duration and so on.
+
+    An option is given to the streams whose generators have it; the job's own come before those of the caller.
+    """
+    return {stream.name: _options(stream, options) for stream in job.streams}
+
+
+def embedded(spark: SparkSession, job: Job, options: Mapping[str, str]) -> dict[str, Input]:
+    """All streams from `format("elastream")`."""
+    from elastream.spark.source import stream as read
+
+    given = stream_options(job, options)
+    frames = {}
+    for stream in job.streams:
+        payload = "json" if stream.is_json else "columns"
+        frames[stream.name] = read(spark, **given[stream.name], payload=payload)
+    return {stream.name: _input(frames[stream.name], stream, given[stream.name]) for stream in job.streams}
+
+
+def from_kafka(
+    spark: SparkSession, job: Job, options: Mapping[str, str], topics: Mapping[str, str], reading: Mapping[str, str]
+) -> dict[str, Input]:
+    """All streams from topics, by the name of the stream; `reading` are options of Spark's Kafka source."""
+    given = stream_options(job, options)
+    read = {}
+    for stream in job.streams:
+        reader = spark.readStream.format("kafka").options(**reading).option("subscribe", topics[stream.name])
+        read[stream.name] = _input(reader.load(), stream, given[stream.name])
+    return read
+
+
+def _options(stream: Stream, options: Mapping[str, str]) -> dict[str, str]:
+    from elastream.events.generators import GENERATORS, maker
+    from elastream.events.options import OPTIONS
+
+    known = {name.lower() for name in (*OPTIONS, *maker(stream.generator).options)}
+    elsewhere = {option.lower() for name in GENERATORS for option in maker(name).options}
+    # One that no generator has is left in, to be refused with the nearest name.
+    given = {key: value for key, value in options.items() if key.lower() in known or key.lower() not in elsewhere}
+    for key in given:
+        if key.lower() in (name.lower() for name in _COUNTED):
+            given[key] = str(round(int(given[key]) * stream.share))
+    if stream.share != 1.0:
+        given["workload"] = f"({given['workload']}) * {stream.share!r}"
+    return {**given, **stream.options, "generator": stream.generator}
+
+
+def _input(frame: DataFrame, stream: Stream, options: Mapping[str, str]) -> Input:
+    from pyspark.sql import functions as sf
+
+    parsed = parse_options(options)
+    if _is_typed(frame, parsed.generator.schema):
+        # Columns come from the generator itself, which makes nothing but sound rows.
+        return Input(frame, frame.where("false"))
+    event = sf.from_json(sf.col("value").cast("string"), parsed.generator.schema)
+    sound = sf.expr(f"coalesce(({stream.sound}) AND {_in_time(parsed.timing.epoch_s)}, false)")
+    read = frame.select(event.alias("event"), "value").select("event.*", "value").withColumn("sound", sound)
+    counted = read.observe(
+        stream.name, sf.count(sf.lit(1)).alias("rows"), sf.count_if(~sf.col("sound")).alias("rejected")
+    )
+    return Input(counted.where("sound").drop("sound", "value"), read.where(~sf.col("sound")).select("value"))
+
+
+def _in_time(epoch_s: int) -> str:
+    earliest, latest = f"timestamp_seconds({epoch_s - _EARLIEST_S})", f"timestamp_seconds({epoch_s + _LATEST_S})"
+    return f"event_time BETWEEN {earliest} AND {latest}"
+
+
+def _is_typed(frame: DataFrame, schema: str) -> bool:
+    from pyspark.sql.types import StructType
+
+    names: list[str] = StructType.fromDDL(schema).fieldNames()  # type: ignore[attr-defined]
+    return frame.columns == names

@@ -1,0 +1,66 @@
+"""What a job is: the streams it reads, the query it makes of them, and the right answer, told a second way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from elastream.registry import Registry
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stream:
+    """One input of a job: the events that are made for it, and when one of them may be used."""
+
+    name: str
+    generator: str
+    options: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), hash=False)
+    """Of the generator."""
+    share: float = 1.0
+    """Of the job's load."""
+    is_json: bool = False
+    """Events are JSON text wherever they come from, and reading it is part of the job's work."""
+    sound: str = "true"
+    """SQL over a row: whether the job can use it. Rows of which this is false or unknown are left out and counted."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """What the rows mean that a job gives out."""
+
+    mode: Literal["append", "update"] = "append"
+    key: tuple[str, ...] = ()
+    """In update mode: the columns that name a result, of which the newest row counts."""
+    is_final: bool = False
+    """Rows come out when the watermark has passed what they are made of, and not before."""
+
+
+class Job(Protocol):
+    """A frozen dataclass: its fields are the settings of the job, with the published values as defaults."""
+
+    @property
+    def streams(self) -> tuple[Stream, ...]:
+        """What it reads. A stream of which it needs nothing is not made."""
+
+    @property
+    def result(self) -> Result:
+        """How to read what it gives out."""
+
+    def query(self, streams: Mapping[str, DataFrame]) -> DataFrame:
+        """The pipeline: sound rows of every stream, by its name, to result rows."""
+
+    @property
+    def answer(self) -> str:
+        """DuckDB's SQL over a table per stream: all result rows over a whole input, from the definition of the job.
+
+        Behind the columns of the query come `first_time` and `last_time`: the event times of the first and the last
+        input that a row is made of.
+        """
+
+
+jobs: Registry[Job] = Registry("job")
