@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from tests.spark.driving import SHORT_LIVED
+
 
 @pytest.fixture(scope="package")
 def spark() -> Iterator[Any]:
@@ -16,8 +18,7 @@ def spark() -> Iterator[Any]:
         "spark.master": "local[2]",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
-        # A JVM that lives for a minute spends much of it compiling for the long run.
-        "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+        **SHORT_LIVED,
         "spark.log.level": "ERROR",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "2",

@@ -12,6 +12,7 @@ from typing import Self
 from elastream.core.observation import Query
 from elastream.core.tick import Tick
 from elastream.loop.recording import read
+from tests.spark.driving import SHORT_LIVED
 
 ELASTREAM = str(Path(sys.executable).with_name("elastream"))
 PATIENCE_S = 240.0
@@ -24,6 +25,7 @@ class Running:
     def __init__(self, folder: Path, script: Path, arguments: Sequence[str], options: Mapping[str, str]) -> None:
         self.folder = folder
         self._command = [ELASTREAM, "run", "--kafka", "--memory", "512m", "--set", f"tick_s={TICK_S:g}"]
+        self._command += [part for pair in SHORT_LIVED.items() for part in ("--conf", "=".join(pair))]
         self._command += ["--journal", str(folder / "journal"), *(part for pair in options.items() for part in pair)]
         self._command += [str(script), *arguments]
 

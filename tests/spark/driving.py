@@ -12,6 +12,11 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+# JVMs that live for a minute spend much of it compiling for the long run.
+_SHORT_LIVED = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+SHORT_LIVED = {"spark.driver.extraJavaOptions": _SHORT_LIVED, "spark.executor.extraJavaOptions": _SHORT_LIVED}
+
+
 class SparkOn(Protocol):
     """A session on the shared cluster for the length of a `with` block."""
 
@@ -33,6 +38,7 @@ def driver(
 
     chosen = {
         **cluster.settings_for_driver(),
+        **SHORT_LIVED,
         "spark.cores.max": str(executors),
         "spark.executor.cores": "1",
         "spark.executor.memory": "512m",

@@ -46,13 +46,12 @@ def kill_executor(scene: Scene) -> None:
 
 
 def kill_worker(scene: Scene) -> None:
-    """The machine with the most free cores, and so with an executor; another one joins in its place."""
+    """The machine with the most free cores, and so with an executor; another one is there to take its place."""
     ready = scene.application.look()["ready"]
     victims = set(scene.spare.executors()) & set(ready)
     assert victims, f"none of the executors {ready} is on the spare worker"
-    scene.spare.kill()
+    scene.spare.replace()
     scene.application.until(lambda seen: not victims & set(seen["ready"]), f"executors {victims} are gone")
-    scene.spare.start()
     scene.has(len(ready))
 
 

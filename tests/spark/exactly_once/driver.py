@@ -21,6 +21,7 @@ from elastream.spark.cluster_folder import ClusterFolder
 from elastream.spark.driver import DriverEnvironment, settings_for_driver
 from elastream.spark.executors import Executors, Limits
 from elastream.spark.session import configure
+from tests.spark.driving import SHORT_LIVED
 from tests.spark.exactly_once import queries
 
 STATE = "org.apache.spark.sql.execution.streaming.state"
@@ -28,8 +29,6 @@ PROVIDERS = {"rocksdb": f"{STATE}.RocksDBStateStoreProvider", "hdfs": f"{STATE}.
 # Whoever kills executors at random must expect a task, a stage or a start to be hit more often than Spark's limits
 # allow for; in these tests no query may end because of it.
 PATIENT = {"spark.task.maxFailures": "50", "spark.stage.maxConsecutiveAttempts": "50"}
-# JVMs that live for a minute spend much of it compiling for the long run.
-SHORT_LIVED = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 LIMITS = Limits(ask_again_s=5.0)
 
 
@@ -37,8 +36,7 @@ def session(cluster: Path, work: Path, store: str, executors: int) -> SparkSessi
     chosen: dict[str, bool | float | int | str | None] = {
         **settings_for_driver(ClusterFolder(path=cluster), DriverEnvironment()),
         **PATIENT,
-        "spark.driver.extraJavaOptions": SHORT_LIVED,
-        "spark.executor.extraJavaOptions": SHORT_LIVED,
+        **SHORT_LIVED,
         "spark.executor.memory": "512m",
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",
         "spark.scheduler.maxRegisteredResourcesWaitingTime": "60s",

@@ -65,14 +65,24 @@ class SpareWorker:
         """Process ids of the executors here, by the name Spark gives them."""
         return executors_under(self._process.pid) if self._process is not None else {}
 
+    def replace(self) -> None:
+        """Another one joins, and this one is killed: what was here is then started there, where most cores are free."""
+        old = self._process
+        self.start()
+        _kill_with_all_under_it(old)
+
     def kill(self) -> None:
         """kill -9 of the worker and everything under it."""
         worker, self._process = self._process, None
-        if worker is None:
-            return
-        for pid in [worker.pid, *descendants(worker.pid)]:
-            kill(pid)
-        worker.wait()
+        _kill_with_all_under_it(worker)
+
+
+def _kill_with_all_under_it(worker: subprocess.Popen[bytes] | None) -> None:
+    if worker is None:
+        return
+    for pid in [worker.pid, *descendants(worker.pid)]:
+        kill(pid)
+    worker.wait()
 
 
 def executors_under(pid: int) -> dict[str, int]:
