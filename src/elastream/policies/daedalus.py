@@ -67,6 +67,11 @@ class Outlook(NamedTuple):
     def highest(self, until_s: float) -> float:
         return self.forecast.highest(until_s) * self.margin
 
+    @property
+    def expected(self) -> Forecast:
+        """The forecast with the same margin all along, so that a recovery is as safe as the size that is chosen."""
+        return self.forecast.scaled(self.margin)
+
 
 class Choice(NamedTuple):
     """A size, the recovery time that was predicted for it, and why."""
@@ -239,7 +244,7 @@ class Daedalus:
         backlog = outlook.recent_rps * self.checkpoint_s + (outlook.lag if self.count_lag else 0.0)
         return recovery_s(
             outlook.capacity(workers),
-            outlook.forecast,
+            outlook.expected,
             backlog=backlog,
             downtime_s=outlook.downtimes[way],
             horizon_s=self.horizon_s,

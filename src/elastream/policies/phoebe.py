@@ -75,6 +75,7 @@ class Phoebe:
     recovery_target_s: float = setting(180.0, doc="a failure must be recovered from within this time")
     downtime_s: float = setting(30.0, doc="how long the job stands after a failure")
     checkpoint_s: float = setting(10.0, doc="checkpoint interval: what arrived since is processed again")
+    full_cpu: float = setting(1.0, doc="processor use of a worker that can do no more, for a profile made in place")
     least_shrink: int = setting(3, doc="fewer workers than this are not worth a shrink")
     forecaster: ForecasterName = setting("hedge", doc="hedge (cheap) or arima (needs an extra)")
     horizon_s: float = setting(600.0, doc="how far the forecast reaches")
@@ -87,6 +88,8 @@ class Phoebe:
                 raise BadInput(f"policy phoebe: profile: found the row {row}; workers, load and capacity are above 0")
         if not (self.profile_sizes >= 1 and self.horizon_s > 0 and self.interval_s > 0 and self.window_s > 0):
             raise BadInput("policy phoebe: profile_sizes, horizon, interval and window must be above 0")
+        if not 0 < self.full_cpu <= 1:
+            raise BadInput(f"policy phoebe: full_cpu {self.full_cpu:g} must be above 0 and at most 1")
         # Says so now if what it needs is not installed.
         forecaster(self.forecaster, horizon_s=self.horizon_s)
 
@@ -170,23 +173,40 @@ class Phoebe:
         if not now.pools or not self._missing(now, memory):
             return memory
         before = memory["trial"]
-        size, use, delay = _size(now), _use(now.pools), _delay(queries)
+        size, uses, delay = _size(now), _uses(now.pools), _delay(queries)
         rates = load.rates(memory["load"], 0.0)
         at_rest = not any(pool.in_flux for pool in now.pools)
         if before is None or before["workers"] != size or not at_rest:
-            trial = {"workers": size, "since_s": now.at_s, "n": 0, "sums": [0.0] * 3, "delay_s": None, "at_s": now.at_s}
+            trial = {
+                "workers": size, "since_s": now.at_s, "n": 0, "sums": [0.0] * 2, "uses": {}, "delay_s": None,
+                "at_s": now.at_s,
+            }  # fmt: skip
             return {**memory, "trial": trial, "cost": memory["cost"] + _spent(before, now)}
         trial = {**before, "at_s": now.at_s}
-        if now.at_s - before["since_s"] >= self.settle_s and rates and use is not None and delay is not None:
-            sums = [a + b for a, b in zip(before["sums"], (*rates, use), strict=True)]
+        if now.at_s - before["since_s"] >= self.settle_s and rates and uses and delay is not None:
+            sums = [a + b for a, b in zip(before["sums"], rates, strict=True)]
+            used = {name: _added(before["uses"].get(name, [0, 0.0]), use) for name, use in uses.items()}
             # The least: what was left behind by the size before it is not this one's latency.
             best_s = delay if before["delay_s"] is None else min(delay, before["delay_s"])
-            trial |= {"n": before["n"] + 1, "sums": sums, "delay_s": best_s}
+            trial |= {"n": before["n"] + 1, "sums": sums, "uses": {**before["uses"], **used}, "delay_s": best_s}
         rows = memory["rows"]
         # A look before the next decision is due, so that it finds the row.
-        if now.at_s - before["since_s"] >= 0.9 * self.interval_s and (row := _row(trial)) is not None:
+        if now.at_s - before["since_s"] >= 0.9 * self.interval_s and (row := self._row(trial)) is not None:
             rows = [*(other for other in rows if other[0] != size), row]
         return {**memory, "trial": trial, "rows": rows, "cost": memory["cost"] + _spent(before, now)}
+
+    def _row(self, trial: Memory) -> list[float] | None:
+        """The means of a trial as a row of the profile, or None where there is nothing to go by.
+
+        A job that falls behind takes in what it can; one that keeps up could take in more, in proportion to the use of
+        its busiest worker: with skew the others never get as busy.
+        """
+        if not trial["n"]:
+            return None
+        arrival, committed = (total / trial["n"] for total in trial["sums"])
+        busiest = max(total / looks for looks, total in trial["uses"].values()) / self.full_cpu
+        capacity = committed if committed < 0.95 * arrival else committed / max(_LEAST_USE, busiest)
+        return [float(trial["workers"]), arrival, capacity, trial["delay_s"]] if arrival > 0 and capacity > 0 else None
 
     def _unknown(self, now: Observation, memory: Memory) -> str | None:
         """What is not known at this look that the policy needs."""
@@ -196,7 +216,7 @@ class Phoebe:
             return None
         if _delay(_running(now)) is None:
             return "the delay of no query is known, and there is no profile"
-        return None if _use(now.pools) is not None else "processor use is not known, and there is no profile"
+        return None if _uses(now.pools) else "processor use is not known, and there is no profile"
 
     # The choice.
 
@@ -262,16 +282,6 @@ def latency_s(rows: Sequence[Profiled], workers: float, use: float) -> float:
     return math.exp(sum(w * value for w, value in zip(weights, logs, strict=True)) / sum(weights))
 
 
-def _row(trial: Memory) -> list[float] | None:
-    """The means of a trial as a row of the profile, or None where there is nothing to go by."""
-    if not trial["n"]:
-        return None
-    arrival, committed, use = (total / trial["n"] for total in trial["sums"])
-    # A job that falls behind takes in what it can; one that keeps up could take in more, in proportion to its use.
-    capacity = committed if committed < 0.95 * arrival else committed / max(_LEAST_USE, use)
-    return [float(trial["workers"]), arrival, capacity, trial["delay_s"]] if arrival > 0 and capacity > 0 else None
-
-
 def _running(now: Observation) -> tuple[Query, ...]:
     return tuple(query for query in now.queries if query.phase != "terminated")
 
@@ -285,14 +295,19 @@ def _all(now: Observation, workers: int) -> dict[str, int]:
     return {pool.name: max(1, min(workers, pool.max_workers)) for pool in now.pools}
 
 
-def _use(pools: Sequence[Pool]) -> float | None:
-    """Mean processor use of the workers of the busiest pool."""
-    means = []
-    for pool in pools:
-        known = [w.cpu.value for w in pool.workers if w.state == "ready" and w.cpu is not None]
-        if known:
-            means.append(sum(known) / len(known))
-    return max(means, default=None)
+def _uses(pools: Sequence[Pool]) -> dict[str, float]:
+    """Processor use of every worker, as far as it is known."""
+    return {
+        f"{pool.name}/{worker.id}": worker.cpu.value
+        for pool in pools
+        for worker in pool.workers
+        if worker.state == "ready" and worker.cpu is not None
+    }
+
+
+def _added(before: Sequence[float], use: float) -> list[float]:
+    """Number and sum of looks at a worker, after one more."""
+    return [before[0] + 1, before[1] + use]
 
 
 def _delay(queries: Sequence[Query]) -> float | None:

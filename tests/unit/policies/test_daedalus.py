@@ -194,3 +194,13 @@ def test_the_published_forecaster_can_be_chosen() -> None:
     learned = memory["loads"]["q"]["forecast"]
     assert (learned["model"]["order"], learned["line"], len(learned["path"])) == ([0, 1, 0], False, 900)
     assert size(policy.decide(watching.now, watching.known(), memory)) == 3
+
+
+def test_a_margin_counts_for_the_recovery_too_and_not_for_the_maximum_alone() -> None:
+    # A tenth more comes while it stands, and while it catches up there are 500/s to spare instead of 1,000.
+    bare, safe = Daedalus().choose(outlook(), None), Daedalus().choose(outlook(margin=1.1), None)
+    assert bare.recovery_s is not None
+    assert safe.recovery_s is not None
+    assert bare.workers == safe.workers == 6
+    assert bare.recovery_s == pytest.approx(15 + 125_000 / 1_000)
+    assert safe.recovery_s == pytest.approx(15 + (50_000 + 15 * 5_500) / 500)

@@ -116,3 +116,13 @@ def test_it_can_be_built_from_a_file_of_settings() -> None:
         Phoebe(profile=((0.0, 1.0, 1.0, 1.0),))
     with pytest.raises(BadInput, match="must be above 0"):
         Phoebe(profile_sizes=0)
+    with pytest.raises(BadInput, match="full_cpu 0 must be above 0"):
+        Phoebe(full_cpu=0.0)
+
+
+def test_a_profile_made_in_place_goes_by_the_busiest_worker_and_by_what_use_is_full() -> None:
+    trial = {"workers": 4, "n": 2, "sums": [6_000.0, 6_000.0], "uses": {"a": [2, 1.2], "b": [2, 0.6]}, "delay_s": 1.0}
+    assert Phoebe()._row(trial) == pytest.approx([4.0, 3_000.0, 5_000.0, 1.0])
+    assert Phoebe(full_cpu=0.9)._row(trial) == pytest.approx([4.0, 3_000.0, 4_500.0, 1.0])
+    # One that falls behind takes in what it can.
+    assert Phoebe()._row({**trial, "sums": [12_000.0, 6_000.0]}) == pytest.approx([4.0, 6_000.0, 3_000.0, 1.0])
