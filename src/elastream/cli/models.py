@@ -1,11 +1,23 @@
 """`elastream models`."""
 
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
 from elastream.cli.options import Json
-from elastream.cli.output import console, print_json, print_table
+from elastream.cli.output import console, print_json, print_table, tell
+from elastream.core.errors import BadInput
 
 
-def models(json: Json = False) -> None:
-    """List the models that the simulator comes with.
+def models(
+    json: Json = False,
+    measure: Annotated[
+        Path | None, typer.Option(metavar="JOURNAL", help="Make a model from a recorded run whose load moved.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where the measured model goes.")] = None,
+) -> None:
+    """List the models that the simulator comes with, or measure one from a recorded run.
 
     A model of your own is a YAML file; `elastream simulate --model job.yaml` reads it.
 
@@ -13,8 +25,13 @@ def models(json: Json = False) -> None:
 
     elastream models
 
-    elastream models --json
+    elastream live --job wordcount --out runs/wordcount
+
+    elastream models --measure runs/wordcount/journal --out wordcount.yaml
     """
+    if measure is not None:
+        _measure(measure, out)
+        return
     from rich.table import Table
 
     from elastream.simulator.models import MODELS
@@ -45,3 +62,27 @@ def models(json: Json = False) -> None:
     for job in PUBLISHED.values():
         table.add_row(job.name, "continuous", job.doc)
     print_table(console(), table)
+
+
+def _measure(journal: Path, out: Path | None) -> None:
+    from elastream.loop.recording import read
+    from elastream.simulator.measured import measured
+    from elastream.simulator.modelfile import written_model
+
+    if out is None:
+        raise BadInput("--measure: say where the model is to go: --out job.yaml")
+    recording = read(journal)
+    looks = [tick.observation for tick in recording.ticks if tick.observation is not None]
+    if not looks:
+        raise BadInput(f"{journal}: not one look at the application succeeded; record another run")
+    header = recording.header
+    notes = [f"measured on {header.platform}", f"spark {header.spark}" if header.spark else "", *header.notes]
+    model = measured(looks, out.stem, doc="; ".join(note for note in notes if note))
+    out.write_text(written_model(model), encoding="utf-8")
+    for query in model.queries:
+        work_s = query.slot_s_per_record()
+        rate = f"{1 / work_s:,.0f} records/s per slot" if work_s else "no work per record"
+        tell(
+            f"{query.name}: {rate}, {len(query.stages)} stages, {query.plan_s + query.commit_s:.2f} s per batch beside"
+        )
+    console().print(f"the model: {out}; try: elastream simulate --model {out}")

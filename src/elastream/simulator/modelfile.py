@@ -1,4 +1,4 @@
-"""Models from YAML files. The keys are the fields of `model`, quantities are written as people write them.
+"""Models in YAML files. The keys are the fields of `model`, quantities are written as people write them.
 
 name: clicks
 pool: {min_workers: 1, max_workers: 8, slots_per_worker: 2}
@@ -58,6 +58,39 @@ def read_model(path: Path) -> ApplicationModel | DataflowModel:
         return ApplicationModel(name=name, queries=queries, pool=pool, doc=doc)
     except BadInput as wrong:
         raise BadInput(f"{where}: {wrong}") from None
+
+
+def written_model(model: ApplicationModel) -> str:
+    """The text of a file that says the same; what is as usual is left out."""
+    import yaml
+
+    queries = []
+    for query in model.queries:
+        told = _told(query)
+        told["trigger"] = "asap" if query.trigger.interval_s is None else f"{query.trigger.interval_s:g}s"
+        told["sources"] = [_told(source) for source in query.sources]
+        told["stages"] = [_told(stage) for stage in query.stages]
+        if query.slo is not None:
+            told["slo"] = f"{query.slo.p95_s:g}s"
+        if query.state != StateModel():
+            told["state"] = _told(query.state)
+        queries.append(told)
+    bounds = {"min_workers": model.pool.min_workers, "max_workers": model.pool.max_workers}
+    content = {"name": model.name, "doc": model.doc, "pool": {**_told(model.pool), **bounds}, "queries": queries}
+    return yaml.safe_dump(content, sort_keys=False, width=120)
+
+
+def _told(part: Any) -> dict[str, Any]:
+    """Plain values that differ from their defaults, numbers to four digits: more was not measured."""
+    told: dict[str, Any] = {}
+    for item in fields(part):
+        value = getattr(part, item.name)
+        if item.name in _APART or value == item.default:
+            continue
+        if isinstance(value, float):
+            value = float(f"{value:.4g}")
+        told[item.name] = list(value) if isinstance(value, tuple) else value
+    return told
 
 
 def read_trigger(value: object, where: str) -> Trigger:

@@ -1,0 +1,75 @@
+"""A model that was simulated is found again in what was seen of it."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from elastream.core.errors import BadInput
+from elastream.core.observation import Observation
+from elastream.policies import policies
+from elastream.simulator.measured import fitted, measured
+from elastream.simulator.model import ApplicationModel
+from elastream.simulator.modelfile import read_model, written_model
+from elastream.simulator.models import model
+from elastream.simulator.run import Simulation
+from elastream.workloads import parse_workload
+from tests.stories.telling import Story
+
+
+def watched(app: ApplicationModel, workload: str, *, minutes: float, tick_s: float = 5.0) -> list[Observation]:
+    """Looks at a run with executors enough."""
+    app = replace(app, pool=replace(app.pool, initial_workers=8, min_workers=8))
+    story = Story()
+    fixed = policies.build("fixed", {"workers": 8})
+    Simulation(app, parse_workload(workload), fixed, name="fixed", duration_s=minutes * 60, tick_s=tick_s, seed=7).run(
+        [story]
+    )
+    return story.looks()
+
+
+@pytest.mark.parametrize("name", ["windowed-count", "enrich", "stream-join", "two-queries"])
+def test_the_costs_of_a_simulated_application_are_found_again(name: str) -> None:
+    true = model(name)
+    found = measured(watched(true, "cosine(5k..40k, period=20m)", minutes=60), "again")
+    assert [query.name for query in found.queries] == [query.name for query in true.queries]
+    for query, right in zip(found.queries, true.queries, strict=True):
+        assert query.trigger == right.trigger
+        assert query.plan_s + query.commit_s == pytest.approx(right.plan_s + right.commit_s, rel=0.05)
+        # Looks within a batch make it look noisier than it is.
+        assert right.noise - 0.02 < query.noise < right.noise + 0.1
+        assert query.slot_s_per_record() == pytest.approx(right.slot_s_per_record(), rel=0.05)
+        assert query.state.bytes_per_record == pytest.approx(right.state.bytes_per_record, rel=0.05)
+        for stage, truth in zip(query.stages, right.stages, strict=True):
+            assert (stage.name, stage.after, stage.partitions) == (truth.name, truth.after, truth.partitions)
+            assert stage.records_out == pytest.approx(truth.records_out, rel=0.01)
+            assert stage.slot_s_per_record == pytest.approx(truth.slot_s_per_record, rel=0.06)
+            assert stage.task_s == pytest.approx(truth.task_s, rel=0.5)
+
+
+def test_a_measured_model_is_read_again_from_its_file(tmp_path: Path) -> None:
+    found = measured(watched(model("stream-join"), "cosine(5k..40k, period=10m)", minutes=20), "again", doc="measured")
+    file = tmp_path / "again.yaml"
+    file.write_text(written_model(found))
+    again = read_model(file)
+    assert isinstance(again, ApplicationModel)
+    assert (again.name, again.doc) == ("again", "measured")
+    for query, right in zip(again.queries, found.queries, strict=True):
+        assert query.slot_s_per_record() == pytest.approx(right.slot_s_per_record(), rel=1e-3)
+        assert (query.trigger, query.topology()) == (right.trigger, right.topology())
+        assert query.state.bytes_per_record == pytest.approx(right.state.bytes_per_record, rel=1e-3)
+
+
+def test_with_a_steady_load_all_time_is_put_on_the_records() -> None:
+    fit = fitted([1_000.0] * 9, [1.0] * 9, [2.0] * 9)
+    assert (fit.per_record_s, fit.per_batch_s, fit.noise) == (0.002, 0.0, 0.0)
+
+
+def test_a_stage_that_took_nothing_in_has_a_fixed_cost_only() -> None:
+    fit = fitted([0.0] * 4, [1.0] * 4, [0.5] * 4)
+    assert (fit.per_record_s, fit.per_batch_s) == (0.0, 0.5)
+
+
+def test_a_run_that_is_too_short_is_refused_with_the_remedy() -> None:
+    with pytest.raises(BadInput, match="no query finished 11 batches; record a longer run"):
+        measured(watched(model("enrich"), "constant(5k)", minutes=1), "short")
