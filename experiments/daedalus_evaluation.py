@@ -18,7 +18,7 @@ that it is 0.95 makes all capacities 5 % too large, and every third recovery tak
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from statistics import mean
@@ -33,7 +33,6 @@ from elastream.workloads import Workload, parse_workload
 HOURS = 6.0
 RECOVERY_TARGET_S = 600.0
 TICK_S = 5.0
-FULL_CPU = 1.0
 # Fewer records than this are what is on its way anyway, a twentieth of a second of the peak.
 CAUGHT_UP = 2_000.0
 
@@ -189,11 +188,6 @@ def above(recoveries: Sequence[tuple[float, float]]) -> int:
     return sum(predicted >= took for predicted, took in recoveries)
 
 
-def told(model: DataflowModel) -> DataflowModel:
-    """The model with what the document tells of processor use: at its maximum the busiest worker has 100 % (3.1)."""
-    return replace(model, pools={name: replace(pool, cpu_ceiling=FULL_CPU) for name, pool in model.pools.items()})
-
-
 def workload(job: Job, traces: Path | None) -> Workload | None:
     """The load of a job, or None where its recording is not there."""
     if job.trace is None:
@@ -249,7 +243,7 @@ def main() -> None:
             continue
         results = {
             approach: run(
-                told(published(job.model)),
+                published(job.model),
                 load,
                 approach,
                 hours=given.hours,

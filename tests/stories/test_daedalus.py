@@ -22,7 +22,7 @@ from elastream.simulator.dag import (
 from elastream.simulator.published import published
 from elastream.simulator.run import Simulation
 from elastream.workloads import parse_workload
-from experiments.daedalus_evaluation import Result, above, told
+from experiments.daedalus_evaluation import Result, above
 from experiments.daedalus_evaluation import run as evaluated
 
 TARGET_S = 600.0
@@ -120,7 +120,7 @@ def test_after_one_loop_it_knows_within_a_twentieth_what_the_job_can_take_in(sha
 @pytest.mark.parametrize("job", JOBS)
 def test_so_it_does_on_the_jobs_of_the_document_at_any_size(job: str, workers: int, share: float) -> None:
     # With a hot key on Flink, and with partitions that cannot be dealt out evenly on Kafka Streams.
-    model = told(published(job))
+    model = published(job)
     model = replace(model, pools={"workers": replace(model.pools["workers"], initial_workers=workers)})
     truth = sustained(model, workers)
     ticks, _ = run(model, f"constant({truth * share:.0f})", "daedalus", minutes=1)
@@ -199,7 +199,7 @@ LOADS = {
 def evaluation(share: float) -> tuple[Result, ...]:
     """Three hours of each job; the same numbers whoever asks."""
     return tuple(
-        evaluated(told(published(job)), parse_workload(load), "daedalus", hours=3.0, tick_s=5.0, seed=0, share=share)
+        evaluated(published(job), parse_workload(load), "daedalus", hours=3.0, tick_s=5.0, seed=0, share=share)
         for job, load in LOADS.items()
     )
 

@@ -88,7 +88,8 @@ def test_dhalion_ends_over_provisioned_where_a_log_has_to_be_caught_up_with() ->
 
 
 def test_dhalion_ends_at_just_enough_where_nothing_piles_up() -> None:
-    # Unlike what was published of Heron, which ended at 22 and 30; why is not known, the engine here has exact rates.
+    # Heron, which ended at 22 and 30, stops its sources for as long as a full queue takes to be worked off: the model
+    # `heron-wordcount` does so.
     assert end(told(generator(), SENTENCES, "dhalion-heron", minutes=60)) == {"source": 1, "flatmap": 10, "count": 20}
 
 

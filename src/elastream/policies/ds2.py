@@ -12,10 +12,13 @@ Where this departs from the paper:
   `remembered_s`.
 - The sources of the equations are the logs. Operators that read them are sized like any other (`sources`): on Spark
   they use the slots too, and with pools of their own they are as easily too small.
+- What an operator with several followers gives out is not received by each of them in full: how it is parted is
+  measured. The paper's equations take a graph of single streams.
 - An operator without useful time keeps its size and says so. The authors' code answers with 4294967295 or with 0.
 - The target rate ratio is a query's arrival rate over the rate at which it keeps up, so that micro-batches, which
   commit in lumps, do not seem to fall short. A ratio of skew is not corrected (`most_ratio`), and a correction that
-  did not help is not used again at that load; one that did stays in force there.
+  did not help is not used again at that load; one that did stays in force there, and so does a size that was given up
+  and then asked for again.
 - Off unless asked for, as proposed in an evaluation of DS2 (Kanis, TU Delft 2023, section 8.3): operators that can
   never be busy all of the time (`max_busy`), and sizes that also work off the lag, that of the change to come included
   (`drain_s`). Its over-provisioning by 1.2 is `factor=0.2`, or the guard `over_provision` on the rounded sizes.
@@ -40,20 +43,23 @@ from elastream.estimators.left_behind import Behind, growth_rps, records_behind,
 from elastream.policies.catalogue import policies
 from elastream.policies.ds2_actions import (
     Acted,
-    AtLoad,
     Change,
     achieved_share,
     changed,
     holds,
     judged,
+    needed_after_all,
     nothing,
     serial,
     settled,
+    with_floor,
 )
 from elastream.policies.ds2_equations import corrected, rate_ratio
-from elastream.policies.ds2_interval import Numbers, Totals, arrivals, reading_rps, totals, true_rates
+from elastream.policies.ds2_interval import Numbers, Totals, arrivals, parts_of_output, reading_rps, totals, true_rates
 from elastream.policies.ds2_sizing import Rounding, Rules, Sizing, Sources, has_own_pools, sized
 from elastream.registry import setting
+
+_NO_CORRECTION = 1e9  # arrival over achieved rate that no query has
 
 _COMBINE: Mapping[str, Callable[[list[int]], int]] = {"median": median_high, "maximum": max}
 
@@ -82,6 +88,8 @@ class Memory(TypedDict):
     wanted: dict[str, int]
     warm_until_s: float
     rates: dict[str, Numbers]
+    parts: dict[str, dict[str, float]]
+    """Query -> 'upstream > downstream' -> part of the output, where an operator feeds several."""
     behind: dict[str, Behind]
     interval: Interval | None
     proposals: list[dict[str, int]]
@@ -105,6 +113,7 @@ class DS2:
 
     interval_s: float = setting(30.0, doc="policy interval: rates are measured over it, and it is decided at its end")
     warm_up_s: float = setting(30.0, doc="intervals that begin so soon after a change are ignored")
+    warm_at_start: bool = setting(False, doc="warm up also when a run begins, as the paper's runs on Flink did")
     activation: int = setting(1, doc="intervals that are considered together before a change")
     combine: Literal["median", "maximum"] = setting("median", doc="what is made of the sizes of several intervals")
     target_rate_ratio: float = setting(1.0, doc="sizes are corrected if arrival rate over achieved rate exceeds this")
@@ -143,8 +152,8 @@ class DS2:
     def start(self) -> Memory:
         """Nothing was measured."""
         return {
-            "began": None, "is_disturbed": False, "wanted": {}, "warm_until_s": 0.0, "rates": {}, "behind": {},
-            "interval": None, "proposals": [], "acted": nothing(),
+            "began": None, "is_disturbed": False, "wanted": {}, "warm_until_s": 0.0, "rates": {}, "parts": {},
+            "behind": {}, "interval": None, "proposals": [], "acted": nothing(),
         }  # fmt: skip
 
     def learn(self, memory: Memory, now: Observation, last: Decision | None) -> Memory:
@@ -152,7 +161,8 @@ class DS2:
         memory = self._noticed(memory, now)
         began = memory["began"]
         if began is None:
-            return {**memory, "began": totals(now)}
+            warm_s = self.warm_up_s if self.warm_at_start else 0.0
+            return {**memory, "began": totals(now), "warm_until_s": max(memory["warm_until_s"], now.at_s + warm_s)}
         if now.at_s - began["at_s"] < self.interval_s - 1e-6:
             return memory
         return self._measured(memory, began, now)
@@ -212,13 +222,15 @@ class DS2:
         seen: Memory = {**memory}
         seen["behind"] = {query.id: watched(memory["behind"].get(query.id), query) for query in now.queries}
         if any(query.phase in ("starting", "restarting") for query in now.queries):
-            seen["is_disturbed"] = True
+            # The intervals to ignore are those after a redeployment, not those during it.
+            seen["is_disturbed"], seen["warm_until_s"] = True, now.at_s + self.warm_up_s
         wanted, began = now.wanted(), memory["began"]
         if memory["wanted"] != wanted:
             if memory["wanted"] and began is not None:
                 # The change was decided when the present interval began, or within it.
-                seen["warm_until_s"] = began["at_s"] + self.warm_up_s
-                seen["acted"] = _changed(memory, now)
+                seen["warm_until_s"] = max(seen["warm_until_s"], began["at_s"] + self.warm_up_s)
+                # Sizes that also work off lag go up and down with it.
+                seen["acted"] = _changed(memory, now, keeps=self.drain_s is None)
             seen["wanted"], seen["proposals"], seen["interval"] = wanted, [], None
         else:
             seen["acted"] = settled(memory["acted"], now)
@@ -228,7 +240,10 @@ class DS2:
         """An interval has passed."""
         ended = totals(now)
         rates = self._rates(memory["rates"], true_rates(began, ended, self.max_busy), now)
-        after: Memory = {**memory, "began": ended, "rates": rates, "is_disturbed": False}
+        parts = {
+            query.id: memory["parts"].get(query.id, {}) | parts_of_output(query, began, ended) for query in now.queries
+        }
+        after: Memory = {**memory, "began": ended, "rates": rates, "parts": parts, "is_disturbed": False}
         load = self._why_ignored(memory, began) or self._load(after, began, ended, now)
         if isinstance(load, str):
             after["interval"] = _unknown(load)
@@ -243,9 +258,11 @@ class DS2:
         return after
 
     def _why_ignored(self, memory: Memory, began: Totals) -> str | None:
+        if memory["is_disturbed"]:
+            return "a query was down, so the last interval says nothing"
         if began["at_s"] < memory["warm_until_s"] - 1e-6:
             return f"warm-up: what is measured within {self.warm_up_s:g} s of a change is ignored"
-        return "a query was down, so the last interval says nothing" if memory["is_disturbed"] else None
+        return None
 
     def _rates(self, before: dict[str, Numbers], fresh: dict[str, Numbers], now: Observation) -> dict[str, Numbers]:
         """The rates of this interval; where stages take turns, also those of earlier ones that stand for it."""
@@ -286,12 +303,13 @@ class DS2:
         rules = Rules(rounding=self.rounding, sources=self.sources, factor=self.factor)
         slow = serial(memory["acted"], now, memory["rates"], self.least_gain)
         if self.drain_s is None:
-            return sized(now, flows, memory["rates"], slow, rules)
+            return sized(now, flows, memory["rates"], slow, rules, memory["parts"])
         # A change stops the query for a while, and what arrives meanwhile has to be worked off as well. Sizes that
         # are enough without a change are therefore kept, up to those that would be chosen by one.
         stopped_s = self.rescale_s if self.rescale_s is not None else memory["acted"]["took_s"]
-        staying = sized(now, self._with_lag(memory, flows, now, 0.0), memory["rates"], slow, rules)
-        changing = sized(now, self._with_lag(memory, flows, now, stopped_s), memory["rates"], slow, rules)
+        rates, parts = memory["rates"], memory["parts"]
+        staying = sized(now, self._with_lag(memory, flows, now, 0.0), rates, slow, rules, parts)
+        changing = sized(now, self._with_lag(memory, flows, now, stopped_s), rates, slow, rules, parts)
         least, most, wanted = staying.workers(now), changing.workers(now), now.wanted()
         if any(not least[pool] <= wanted[pool] <= most[pool] for pool in most):
             return changing
@@ -322,7 +340,7 @@ class DS2:
         if not sizing.slots and (sizing.unknown or not now.queries):
             return _unknown(sizing.sentence() if now.queries else "no query runs")
         acted, wanted = memory["acted"], now.wanted()
-        sizes = _with_floor(sizing.workers(now), acted["enough"], load.rps)
+        sizes = with_floor(sizing.workers(now), acted["enough"], load.rps)
         # Where the ratio is within the noise, or a correction did not help before, the equations have the last word.
         threshold = max(self.target_rate_ratio, 1.0 + self.rate_noise)
         is_vain = holds(acted["uncorrected"], load.rps) or (load.ratio or 0.0) > self.most_ratio
@@ -341,7 +359,7 @@ class DS2:
         }
 
 
-def _changed(memory: Memory, now: Observation) -> Acted:
+def _changed(memory: Memory, now: Observation, *, keeps: bool) -> Acted:
     """What there was before a change, to be compared with what comes after it."""
     interval = memory["interval"]
     rates = memory["rates"] if has_own_pools(now) else {}
@@ -354,14 +372,8 @@ def _changed(memory: Memory, now: Observation) -> Acted:
         "achieved": achieved_share(interval["ratio"]),
         "is_corrected": interval["is_corrected"],
     }
-    return changed(memory["acted"], now, memory["wanted"], change, rates)
-
-
-def _with_floor(sizes: dict[str, int], enough: AtLoad | None, load_rps: float) -> dict[str, int]:
-    """Not less than what a correction has shown to be needed at this load, or it would be made again and again."""
-    if enough is None or not holds(enough, load_rps):
-        return sizes
-    return {pool: max(size, enough["allocation"].get(pool, 0)) for pool, size in sizes.items()}
+    acted = needed_after_all(memory["acted"], change) if keeps else memory["acted"]
+    return changed(acted, now, memory["wanted"], change, rates)
 
 
 def _unknown(reason: str) -> Interval:
@@ -389,9 +401,22 @@ policies.preset(
 )  # fmt: skip
 policies.preset(
     "ds2-dynamic-wordcount", of="ds2", doc="DS2 as it followed a moving rate on Flink: 10 s, 30 s, activation 1",
-    interval_s=10.0, warm_up_s=30.0, activation=1, rounding="per_operator",
+    interval_s=10.0, warm_up_s=30.0, warm_at_start=True, activation=1, rounding="per_operator",
 )  # fmt: skip
 policies.preset(
     "ds2-convergence", of="ds2", doc="DS2 in the paper's convergence runs: 30 s, warm-up 30 s, activation 5",
-    interval_s=30.0, warm_up_s=30.0, activation=5, rounding="per_operator",
+    interval_s=30.0, warm_up_s=30.0, warm_at_start=True, activation=5, rounding="per_operator",
+)  # fmt: skip
+policies.preset(
+    "ds2-timely", of="ds2", doc="DS2 on Timely: as in the convergence runs; sizes add up, sources do not count",
+    interval_s=30.0, warm_up_s=30.0, warm_at_start=True, activation=5, rounding="per_operator", sources="leave",
+)  # fmt: skip
+policies.preset(
+    "ds2-kanis", of="ds2", doc="DS2 as the thesis ran it: every 15 s, a fifth more, no correction on line",
+    interval_s=15.0, warm_up_s=0.0, factor=0.2, target_rate_ratio=_NO_CORRECTION, rounding="per_operator",
+)  # fmt: skip
+policies.preset(
+    "ds2-kanis-lag", of="ds2", doc="what the thesis proposes instead: lag counts, that of the change too; busy for 0.9",
+    interval_s=15.0, warm_up_s=0.0, max_busy=0.9, drain_s=300.0, target_rate_ratio=_NO_CORRECTION,
+    rounding="per_operator",
 )  # fmt: skip

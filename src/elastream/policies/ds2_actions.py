@@ -47,7 +47,9 @@ class Acted(TypedDict):
     uncorrected: AtLoad | None
     """A correction that did not help."""
     enough: AtLoad | None
-    """Sizes that a correction has shown to be enough."""
+    """Sizes that a correction has shown to be enough, or that were given up and were needed after all."""
+    shrunk: AtLoad | None
+    """Sizes before the last shrinking."""
     refused: AtLoad | None
     """Sizes that did harm."""
     back: dict[str, int] | None
@@ -60,7 +62,7 @@ def nothing() -> Acted:
     """No change was made."""
     return {
         "open": None, "is_under_way": False, "began_s": 0.0, "took_s": _FIRST_GUESS_S, "useless": None,
-        "uncorrected": None, "enough": None, "refused": None, "back": None, "grew": {},
+        "uncorrected": None, "enough": None, "shrunk": None, "refused": None, "back": None, "grew": {},
     }  # fmt: skip
 
 
@@ -86,6 +88,32 @@ def changed(
             if rate and 0 < before.get(pool, 0) < wanted.get(pool, 0):
                 grew[name] = [float(before[pool] * slots_per_worker[pool]), rate]
     return {**acted, "open": change, "back": None, "is_under_way": True, "began_s": now.at_s, "grew": grew}
+
+
+def needed_after_all(acted: Acted, change: Change) -> Acted:
+    """The same after a change: what is asked for again after it was given up at this load is not given up there again.
+
+    Useful time misses more of the cost at low load, so that sizes just above what is needed may seem too large.
+    """
+    load_rps, before, shrunk = change["load_rps"], change["before"], acted["shrunk"]
+    given_up = shrunk["allocation"] if shrunk and holds(shrunk, load_rps) else {}
+    again = {
+        pool: size for pool, size in change["after"].items() if before.get(pool, size) < size <= given_up.get(pool, 0)
+    }
+    if any(size < before.get(pool, size) for pool, size in change["after"].items()):
+        shrunk = {"load_rps": load_rps, "times": 1, "allocation": before}
+    enough = acted["enough"]
+    if again:
+        floor = enough["allocation"] if enough and holds(enough, load_rps) else {}
+        enough = {"load_rps": load_rps, "times": 1, "allocation": floor | again}
+    return {**acted, "shrunk": shrunk, "enough": enough}
+
+
+def with_floor(sizes: dict[str, int], enough: AtLoad | None, load_rps: float) -> dict[str, int]:
+    """Not less than what has been shown to be needed at this load, or it would be given up again and again."""
+    if enough is None or not holds(enough, load_rps):
+        return sizes
+    return {pool: max(size, enough["allocation"].get(pool, 0)) for pool, size in sizes.items()}
 
 
 def settled(acted: Acted, now: Observation) -> Acted:

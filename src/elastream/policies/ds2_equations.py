@@ -11,6 +11,7 @@ of a number. What no record will reach needs nothing, whatever its rate.
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 
@@ -44,11 +45,13 @@ def required(
     rates: Mapping[str, TrueRates | None],
     *,
     factor: float = 0.0,
+    parts: Mapping[tuple[str, str], float] = MappingProxyType({}),
 ) -> dict[str, Answer]:
     """Instances for every operator that is no source, in the order in which data reaches them.
 
-    `feeds` are pairs of upstream and downstream. Sources give out what `source_rps` says, whatever their size; every
-    downstream operator receives all of it. A size is `1 + factor` times what equation 7 asks for, and at least one.
+    `feeds` are pairs of upstream and downstream. Sources give out what `source_rps` says, whatever their size. Every
+    downstream operator receives all that is given out, as in the paper, or where `parts` names the edge that part of
+    it. A size is `1 + factor` times what equation 7 asks for, and at least one.
     """
     way, in_cycles = _walk(tuple(feeds), tuple(rates), tuple(source_rps))
     answers: dict[str, Answer] = {}
@@ -60,7 +63,7 @@ def required(
             idle.add(name)
             answer = Required(0.0, 0.0, 1, 0.0)
         else:
-            arriving = _arriving(feeders, given)
+            arriving = _arriving(name, feeders, given, parts)
             answer = arriving if isinstance(arriving, str) else _required(arriving, rates.get(name), factor)
         answers[name] = answer
         given[name] = None if isinstance(answer, str) else answer.output_rps
@@ -108,14 +111,16 @@ def _required(arriving: float, rates: TrueRates | None, factor: float) -> Answer
     return Required(arriving, unrounded, sized, output * unrounded / instances)
 
 
-def _arriving(feeders: Sequence[str], given: Mapping[str, float | None]) -> float | str:
+def _arriving(
+    name: str, feeders: Sequence[str], given: Mapping[str, float | None], parts: Mapping[tuple[str, str], float]
+) -> float | str:
     """The sum of what reaches an operator, or who keeps it from being known."""
     total = 0.0
     for feeder in feeders:
         rps = given[feeder]
         if rps is None or not 0 <= rps < math.inf:
             return f"what {feeder} will give out is not known"
-        total += rps
+        total += rps * parts.get((feeder, name), 1.0) if parts else rps
     return total if feeders else "nothing feeds it"
 
 

@@ -4,6 +4,7 @@ Useful time and records are totals over all slots of an operator, so the mean tr
 quotient; the mean of the instances' own quotients, as in equation 5, differs from it only under skew.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import TypedDict
 
@@ -21,21 +22,26 @@ class Totals(TypedDict):
     """'query/operator' -> records in, records out (if known) and useful seconds."""
     logs: dict[str, list[float]]
     """'query/source' -> records arrived, and when that was true."""
+    queues: dict[str, float]
+    """'query/operator' -> records that wait in front of it, where that is known."""
 
 
 def totals(now: Observation) -> Totals:
     """The totals of a look; what is unknown is left out."""
     work: dict[str, Numbers] = {}
     logs: dict[str, list[float]] = {}
+    queues: dict[str, float] = {}
     for query in now.queries:
         for done in query.operators:
             if done.records_in is not None and done.busy_s is not None:
                 out = None if done.records_out is None else done.records_out.value
                 work[f"{query.id}/{done.name}"] = [done.records_in.value, out, done.busy_s.value]
+            if done.queue is not None:
+                queues[f"{query.id}/{done.name}"] = done.queue.value
         for source in query.sources:
             if source.arrived is not None:
                 logs[f"{query.id}/{source.name}"] = list(source.arrived)
-    return {"at_s": now.at_s, "work": work, "logs": logs}
+    return {"at_s": now.at_s, "work": work, "logs": logs, "queues": queues}
 
 
 def true_rates(began: Totals, ended: Totals, max_busy: float) -> dict[str, Numbers]:
@@ -57,6 +63,44 @@ def true_rates(began: Totals, ended: Totals, max_busy: float) -> dict[str, Numbe
         per_s = max_busy / useful_s
         rates[name] = [taken * per_s, None if given is None or given < 0 else given * per_s, at_s]
     return rates
+
+
+def parts_of_output(query: Query, began: Totals, ended: Totals) -> dict[str, float]:
+    """'upstream > downstream' -> the part of its output that goes there, of operators that feed several others.
+
+    The paper's equations let each of these receive all of it. What an operator has received, taken in or still waiting,
+    tells how much it was, unless two such operators feed it; then, and where nothing was measured, it is all of it.
+    """
+    feeds = [(edge.upstream, edge.downstream) for edge in query.topology.edges]
+    followers = Counter(upstream for upstream, _ in feeds)
+    if not followers or max(followers.values()) == 1:
+        return {}
+    given = {name: _grown(query, name, 1, began, ended) for name in followers}
+    on_edge = {feed: given[feed[0]] for feed in feeds if followers[feed[0]] == 1}
+    found: dict[str, float] = {}
+    for upstream, downstream in feeds:
+        others = [feed for feed in feeds if feed[1] == downstream and feed[0] != upstream]
+        received, whole = _received(query, downstream, began, ended), given[upstream]
+        known = [amount for feed in others if (amount := on_edge.get(feed)) is not None]
+        if followers[upstream] > 1 and received is not None and whole and len(known) == len(others):
+            found[f"{upstream} > {downstream}"] = min(1.0, max(0.0, received - sum(known)) / whole)
+    return found
+
+
+def _received(query: Query, name: str, began: Totals, ended: Totals) -> float | None:
+    taken, subject = _grown(query, name, 0, began, ended), f"{query.id}/{name}"
+    waiting = ended["queues"].get(subject, 0.0) - began["queues"].get(subject, 0.0)
+    return None if taken is None else taken + waiting
+
+
+def _grown(query: Query, name: str, place: int, began: Totals, ended: Totals) -> float | None:
+    """How much a total of an operator has grown; None if that is not known or it was reset."""
+    subject = f"{query.id}/{name}"
+    before, after = began["work"].get(subject), ended["work"].get(subject)
+    if before is None or after is None:
+        return None
+    first, last = before[place], after[place]
+    return None if first is None or last is None or last < first else last - first
 
 
 def arrivals(query: Query, began: Totals, ended: Totals) -> dict[str, float] | str:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from heapq import nlargest
 from operator import itemgetter
+from types import MappingProxyType
 from typing import Literal
 
 from elastream.core.observation import Observation, Query
@@ -77,8 +78,10 @@ def sized(
     rates: Mapping[str, Numbers],
     serial: Collection[str],
     rules: Rules,
+    parts: Mapping[str, Mapping[str, float]] = MappingProxyType({}),
 ) -> Sizing:
-    """Slots for every pool. `flows` says of every query what arrives at the operators that read its sources."""
+    """Slots for every pool. `flows` says of every query what arrives at the operators that read its sources, `parts`
+    how the output of its operators is parted."""
     sizing, own = Sizing(), has_own_pools(now)
     for query in now.queries:
         if query.phase == "terminated":
@@ -86,7 +89,7 @@ def sized(
             for operator in query.topology.operators:
                 sizing.slots.setdefault(operator.pool, 0.0)
             continue
-        answers = _answers(query, flows[query.id], rates, rules)
+        answers = _answers(query, flows[query.id], rates, rules, parts.get(query.id, {}))
         for operator in query.topology.operators:
             if operator.name not in answers:
                 _leave(sizing, operator, own, rules)
@@ -98,7 +101,13 @@ def sized(
     return sizing
 
 
-def _answers(query: Query, flow: Mapping[str, float], rates: Mapping[str, Numbers], rules: Rules) -> dict[str, Answer]:
+def _answers(
+    query: Query,
+    flow: Mapping[str, float],
+    rates: Mapping[str, Numbers],
+    rules: Rules,
+    parts: Mapping[str, float],
+) -> dict[str, Answer]:
     """The equations for one query. Where readers count, the logs in front of them are the equations' sources."""
     prefix = f"{query.id}/"
     true: dict[str, TrueRates | None] = {}
@@ -106,15 +115,15 @@ def _answers(query: Query, flow: Mapping[str, float], rates: Mapping[str, Number
         found = rates.get(prefix + operator.name)
         true[operator.name] = None if found is None or found[0] is None else TrueRates(1, found[0], found[1])
     feeds = [(edge.upstream, edge.downstream) for edge in query.topology.edges]
+    parted = {feed: part for feed in feeds if (part := parts.get(" > ".join(feed))) is not None} if parts else {}
     # A source that makes its records itself takes none in: what it gives out is the rate, as in the paper.
     takes_in = {work.name for work in query.operators if work.records_in is not None}
     if rules.sources == "count" and takes_in.issuperset(flow):
         logs = {f"the log of {name}": rps for name, rps in flow.items()}
         feeds += zip(logs, flow, strict=True)
-        return required(feeds, logs, true, factor=rules.factor)
-    return required(
-        feeds, {name: rps * _selectivity(true[name]) for name, rps in flow.items()}, true, factor=rules.factor
-    )
+        return required(feeds, logs, true, factor=rules.factor, parts=parted)
+    given = {name: rps * _selectivity(true[name]) for name, rps in flow.items()}
+    return required(feeds, given, true, factor=rules.factor, parts=parted)
 
 
 def _selectivity(rates: TrueRates | None) -> float:

@@ -23,6 +23,10 @@ class Lane:
     """How far it has been read, as a number of records of the whole log."""
     power: float
     """Of the capacity of all readers."""
+    group: int = 0
+    """Which group of instances reads it."""
+    taken: float = 0.0
+    """Records of the last step."""
 
 
 def loads(log: LogModel, readers: int) -> list[float]:
@@ -33,19 +37,19 @@ def loads(log: LogModel, readers: int) -> list[float]:
     return [sum(shares[reader::readers]) for reader in range(readers)]
 
 
-def lanes(log: LogModel, positions: Sequence[float], powers: Sequence[float]) -> list[Lane]:
-    """Deal out partitions, which have been read so far, to instances that have these parts of the capacity."""
+def lanes(log: LogModel, positions: Sequence[float], powers: Sequence[float], groups: Sequence[int]) -> list[Lane]:
+    """Deal out partitions, which have been read so far, to instances of these parts of the capacity and groups."""
     shares = partition_shares(log) or [1.0]
     held = loads(log, len(powers))
-    alike: dict[tuple[float, float, float], list[int]] = {}
+    alike: dict[tuple[float, float, float, int], list[int]] = {}
     for partition, position in enumerate(positions):
         reader = partition % len(powers)
         # What a reader holds beside this partition takes its part of the reader's power.
         power = powers[reader] / held[reader] if held[reader] else 0.0
-        alike.setdefault((position, round(held[reader], 12), power), []).append(partition)
+        alike.setdefault((position, round(held[reader], 12), power, groups[reader]), []).append(partition)
     return [
-        Lane(tuple(found), share := sum(shares[partition] for partition in found), position, power * share)
-        for (position, _, power), found in alike.items()
+        Lane(tuple(found), share := sum(shares[partition] for partition in found), position, power * share, group)
+        for (position, _, power, group), found in alike.items()
     ]
 
 

@@ -20,6 +20,7 @@ from elastream.simulator.instances import Instances
 from elastream.simulator.log import SimulatedLog
 from elastream.simulator.places import Places
 from elastream.simulator.restart import Checkpoint, Restarts
+from elastream.simulator.stops import Stops
 from elastream.simulator.turns import Turns
 from elastream.workloads.series import RateSeries
 
@@ -67,6 +68,8 @@ class ContinuousEngine:
         self._counts_records = [
             bool(op.logs) or not any(mate.logs for mate in by_pool[op.model.pool_name]) for op in self.operators
         ]
+        until = model.stops_sources_until
+        self._stops = None if until is None else Stops(self.operators, until)
         self._crews: list[list[SimulatedWorker]] = [[] for _ in self.operators]
         for operator in self.operators:
             operator.always_has_work = operator.shared is None and all(
@@ -161,7 +164,7 @@ class ContinuousEngine:
             longest_ms = self.model.places.longest_ms(nodes) if self.model.places else 0.0
             operator.set(len(slowness), slowness, longest_ms, self.model.step_s)
             for log in operator.logs:
-                log.assign(operator.shares(operator.useful), operator.powers())
+                log.assign(operator.shares(operator.useful), operator.powers(), operator.grouping())
 
     def settle_accounts(self) -> None:
         """Bring what workers have done up to date: groups count for all their members."""
@@ -183,9 +186,13 @@ class ContinuousEngine:
             turns.deal()
         for operator in self._against:
             _look_ahead(operator, start_s, blocked)
+        if self._stops is not None:
+            self._stops.hold()
         unsteady = self.model.measuring.unsteady if self.lagging else 0.0
         for operator in self.operators:
             self._process(operator, unsteady)
+        if self._stops is not None:
+            self._stops.account(self.model.step_s)
 
     def _process(self, op: Instances, unsteady: float) -> None:
         capacity, limit = op.capacity, op.limit
@@ -237,10 +244,15 @@ class ContinuousEngine:
             # The busiest worker is the one that has no time left for other operators.
             turns.left = max(0.0, turns.left + turns.allotted[place] - used)
         idle = 1 - worked
-        if idle > 0.0 and (supply - done > _ROUNDING * capacity or op.blocked):
+        if idle > 0.0 and self._stops is None and (supply - done > _ROUNDING * capacity or op.blocked):
             # With something to do all the time, whenever it does nothing it waits for those downstream. A generator
-            # has no more to do than it makes, and in a shared pool others use the time.
-            held = idle if op.always_has_work else min(idle, max(op.blocked, (supply - done) / capacity))
+            # rests between its records: it is held for the share of them that it could not make. In a shared pool
+            # others use the time.
+            if op.always_has_work:
+                held = idle
+            else:
+                short = (supply - done) / (capacity if op.shared is not None else supply or 1.0)
+                held = min(idle, max(op.blocked, short))
             op.backpressure_s += held * useful * step_s
         seen = worked * (1 - op.model.unseen * (1 - worked)) * self.model.measuring.busy_ceiling
         if unsteady:
@@ -323,7 +335,7 @@ def _read(op: Instances, capacity: float, limit: float) -> tuple[float, float, l
             log.take(part, capacity)
             op.passed[place] += part
     if len(op.groups) > 1:
-        op.deal_done(done, capacity)
+        op.deal_read(done, capacity)
     return supply, done, flows
 
 

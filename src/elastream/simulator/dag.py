@@ -148,6 +148,9 @@ class DataflowModel:
     places: PlacesModel | None = None
     cluster_workers: int | None = None
     """Workers there are for all pools together; None: always enough."""
+    stops_sources_until: float | None = None
+    """Heron: a full buffer stops all sources until it has been emptied to this share. None: an operator whose buffer is
+    full holds back those that feed it, as in Flink."""
     base_latency_s: float = 0.0
     """What a record takes even when nothing waits."""
     step_s: float = 1.0
@@ -226,6 +229,8 @@ def own_pools(operators: tuple[OperatorModel, ...], pool: PoolModel = WARM) -> d
 def _check(model: DataflowModel, where: str) -> None:
     for part, name in ((model, where), (model.restart, f"{where}: restart"), (model.measuring, f"{where}: measuring")):
         check_numbers(part, name)
+    if model.stops_sources_until is not None and model.stops_sources_until >= 1:
+        raise BadInput(f"{where}: stops_sources_until is {model.stops_sources_until:g}; it must be below 1")
     if not model.step_s:
         raise BadInput(f"{where}: steps of 0 s; time would stand still")
     if not model.logs:

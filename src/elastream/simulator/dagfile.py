@@ -35,7 +35,7 @@ from elastream.simulator.model import PoolModel
 from elastream.simulator.reading import as_mapping, built, check_keys, named_items, seconds
 
 _PARTS = {"restart": RestartModel, "measuring": MeasuringModel, "places": PlacesModel}
-_PLAIN = ("cluster_workers", "base_latency", "base_latency_s", "step", "step_s")
+_PLAIN = ("cluster_workers", "base_latency", "base_latency_s", "step", "step_s", "stops_sources_until")
 _KEYS = ("name", "doc", "logs", "operators", "pool", "pools", "slo", *_PARTS, *_PLAIN)
 
 

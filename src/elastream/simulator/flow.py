@@ -38,6 +38,7 @@ def connect(model: DataflowModel, logs: Sequence[SimulatedLog]) -> list[Instance
                     gains[origin] = gains.get(origin, 0.0) + gain * feed.selectivity
         one.origins, one.gains = list(gains), list(gains.values())
         one.single = len(operator.after) == 1
+        one.bounded = model.stops_sources_until is None
         one.weights = [1.0] * len(operator.after)
         one.passed, one.waiting, one.inbox = ([0.0] * len(gains) for _ in range(3))
         found[operator.name] = one

@@ -87,6 +87,7 @@ class Instances:
         "always_has_work",
         "backpressure_s",
         "blocked",
+        "bounded",
         "busy_s",
         "can",
         "capacity",
@@ -126,6 +127,8 @@ class Instances:
         self.groups: list[Group] = []
         self.useful = 1
         self.always_has_work = True
+        self.bounded = True
+        """Whether a full buffer takes no more in."""
         self.blocked = 0.0
         """Share of a step in which results of a window could not be given out."""
         self.records_in = self.records_out = 0.0
@@ -153,7 +156,7 @@ class Instances:
         alike: dict[tuple[float, float], list[int]] = {}
         for i, share in enumerate(shares):
             alike.setdefault((round(share, 12), slowness[i]), []).append(i)
-        room = math.inf if model.buffer is None else model.buffer
+        room = math.inf if model.buffer is None or not self.bounded else model.buffer
         self.count, self.useful = count, useful
         self.groups = []
         for (_, slow), members in alike.items():
@@ -191,6 +194,11 @@ class Instances:
                 found[member] = group.capacity / self.capacity / group.count if self.capacity else 0.0
         return found
 
+    def grouping(self) -> list[int]:
+        """The group of each instance."""
+        found = {member: place for place, group in enumerate(self.groups) for member in group.members}
+        return [found[member] for member in sorted(found)]
+
     @property
     def queue(self) -> float:
         """Records that wait in front of all instances."""
@@ -227,10 +235,19 @@ class Instances:
             group.queue -= group.part
         return supply, min(supply, limit)
 
-    def deal_done(self, done: float, capacity: float) -> None:
-        """Who has read what: each its share, but none more than it can."""
+    def deal_read(self, done: float, capacity: float) -> None:
+        """Who has read what: each what was taken from its partitions, and what is read again who has time for it."""
         speed = capacity / self.capacity if self.capacity else 0.0
-        left, shares = done, 1.0
-        for group in sorted(self.groups, key=lambda group: group.capacity / (group.share or 1e-300)):
-            group.part = min(group.capacity * speed, left * group.share / shares) if shares > 1e-12 else 0.0
-            left, shares = left - group.part, shares - group.share
+        parts = [0.0] * len(self.groups)
+        for log in self.logs:
+            for lane in log.lanes:
+                parts[lane.group] += lane.taken
+                lane.taken = 0.0
+        free = 0.0
+        for group, part in zip(self.groups, parts, strict=True):
+            group.part = min(part, group.capacity * speed)
+            done -= group.part
+            free += group.capacity * speed - group.part
+        if done > 0.0 and free > 0.0:
+            for group in self.groups:
+                group.part += (group.capacity * speed - group.part) * min(1.0, done / free)

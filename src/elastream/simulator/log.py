@@ -55,18 +55,20 @@ class SimulatedLog:
         self.lanes = [Lane(tuple(range(model.partitions or 0)), 1.0, 0.0, 1.0)]
         self._chunks: deque[_Chunk] = deque()
 
-    def assign(self, shares: Sequence[float], powers: Sequence[float]) -> None:
+    def assign(self, shares: Sequence[float], powers: Sequence[float], groups: Sequence[int]) -> None:
         """Deal the records out anew, to instances that get these shares and have these parts of the capacity."""
         partitions = self.model.partitions
         if partitions is not None:
-            self.lanes = assignment.lanes(self.model, assignment.positions(self.lanes, partitions), powers)
+            self.lanes = assignment.lanes(self.model, assignment.positions(self.lanes, partitions), powers, groups)
             return
         # Without partitions to tell apart, what waits is dealt out like all the rest.
         position = sum(lane.position * lane.share for lane in self.lanes)
-        alike: dict[tuple[float, float], int] = {}
-        for pair in zip(shares, powers, strict=True):
-            alike[pair] = alike.get(pair, 0) + 1
-        self.lanes = [Lane((), count * share, position, count * power) for (share, power), count in alike.items()]
+        alike: dict[tuple[float, float, int], int] = {}
+        for reader in zip(shares, powers, groups, strict=True):
+            alike[reader] = alike.get(reader, 0) + 1
+        self.lanes = [
+            Lane((), count * share, position, count * power, group) for (share, power, group), count in alike.items()
+        ]
         if len(self.lanes) == 1:
             self.lanes[0].share = self.lanes[0].power = 1.0
 
@@ -169,7 +171,7 @@ class SimulatedLog:
         last = first + records / lane.share
         if last > self.arrived * (1 - _ROUNDING):
             last = self.arrived
-        lane.position = last
+        lane.position, lane.taken = last, records
         self._chunks.append(_Chunk(self.read, records, _pieces(self.curve, first, last, lane.share)))
 
     def _take_uneven(self, records: float, capacity: float) -> None:
@@ -182,7 +184,7 @@ class SimulatedLog:
                 last = min(self.arrived, first + part * want / lane.share)
                 if last > self.arrived * (1 - _ROUNDING):
                     last = self.arrived
-                lane.position = last
+                lane.position, lane.taken = last, part * want
                 found += _pieces(self.curve, first, last, lane.share)
         self._chunks.append(_Chunk(self.read, records, found))
 

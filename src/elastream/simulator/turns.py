@@ -15,7 +15,7 @@ class Turns:
         self.left = 0.0
         self.allotted = [0.0] * len(operators)
         self._gains = [gains[operator.model.name] for operator in operators]
-        self._holds_back = all(operator.logs or operator.model.buffer is not None for operator in operators)
+        self._holds_back = all(op.logs or (op.bounded and op.model.buffer is not None) for op in operators)
         for place, operator in enumerate(operators):
             operator.shared = (self, place)
 

@@ -108,6 +108,14 @@ def test_every_downstream_operator_receives_all_that_is_given_out() -> None:
     }  # fmt: skip
 
 
+def test_a_part_of_the_output_reaches_where_one_is_named() -> None:
+    rates = {name: TrueRates(1, 10.0, 40.0) for name in ("a", "b", "c")}
+    found = required([("s", "a"), ("a", "b"), ("a", "c")], {"s": 10.0}, rates, parts={("a", "b"): 0.25})
+    assert {name: answer.input_rps for name, answer in found.items() if isinstance(answer, Required)} == {
+        "a": 10.0, "b": 10.0, "c": 40.0,
+    }  # fmt: skip
+
+
 def test_what_no_record_reaches_needs_one_instance_whatever_its_rate() -> None:
     found = required([("s", "a"), ("a", "b")], {"s": 0.0}, {"a": TrueRates(3, 10.0, 10.0), "b": None})
     assert found == {"a": Required(0.0, 0.0, 1, 0.0), "b": Required(0.0, 0.0, 1, 0.0)}

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from elastream.core.decision import Decision
+from elastream.core.errors import BadInput
 from elastream.loop.clock import VirtualClock
 from elastream.simulator.continuous import ContinuousEngine
 from elastream.simulator.dag import (
@@ -152,6 +153,60 @@ def test_a_generator_that_is_held_back_makes_nothing_up() -> None:
     after(run, 60.0)
     assert run.counted() == (6000, 0)
     assert run.logs[0].expired == pytest.approx(6000.0)
+
+
+def test_a_generator_is_held_for_the_share_of_its_records_that_it_could_not_make() -> None:
+    # It could make 1,000 a second and makes 200, of which 50 get through: it rests between records as before.
+    slow = operator("map", "read", 50.0, buffer=0.0)
+    run = engine(job(operator("read", "log", 1000.0), slow, log=LogModel(name="log", retention_s=0.0)), rps=200.0)
+    found = after(run, 60.0)
+    assert found["read"].backpressure_s == pytest.approx(0.75 * 60)
+    assert found["read"].busy_s == pytest.approx(0.05 * 60)
+    # Who reads a log that holds more has something to do all the time.
+    found = after(engine(job(operator("read", "log", 1000.0), slow), rps=200.0), 60.0)
+    assert found["read"].backpressure_s == pytest.approx(0.95 * 60)
+
+
+def test_a_full_queue_stops_all_sources_until_it_is_worked_off_to_the_mark() -> None:
+    model = job(
+        operator("read", "log", 100.0),
+        operator("map", "read", 50.0, buffer=1_000.0),
+        operator("count", "map", 25.0, buffer=10_000.0),
+        log=LogModel(name="log", retention_s=0.0),
+        stops_sources_until=0.6,
+    )
+    run = engine(model, rps=100.0)
+    found = after(run, 20.0)
+    # 50 records/s too many: full after 20 s, then 400 records to work off at 50/s.
+    assert found["map"].queue == pytest.approx(1_000.0)
+    run.advance(28.0)
+    assert found["map"].queue == pytest.approx(600.0)
+    assert found["read"].backpressure_s == pytest.approx(8.0)
+    assert found["map"].records_in == pytest.approx(28 * 50.0), "who is in between goes on"
+    run.advance(36.0)
+    assert found["map"].queue == pytest.approx(1_000.0)
+    # Half of the time since then, whatever the buffer of the last operator holds: it is not full yet.
+    run.advance(36.0 + 16 * 10)
+    assert found["read"].backpressure_s == pytest.approx(8.0 + 8 * 10)
+    assert found["map"].backpressure_s == 0.0
+
+
+def test_what_stops_the_sources_is_the_first_that_is_not_held_up_itself() -> None:
+    model = job(
+        operator("read", "log", 100.0),
+        operator("map", "read", 100.0, buffer=1_000.0),
+        operator("count", "map", 50.0, buffer=1_000.0),
+        log=LogModel(name="log", retention_s=0.0),
+        stops_sources_until=0.5,
+    )
+    found = after(engine(model, rps=100.0), 40.0)
+    assert found["read"].backpressure_s == found["map"].backpressure_s == pytest.approx(10.0)
+    assert found["count"].backpressure_s == 0.0
+
+
+def test_a_mark_at_which_nothing_would_ever_be_stopped_is_refused() -> None:
+    with pytest.raises(BadInput, match="stops_sources_until is 1; it must be below 1"):
+        job(stops_sources_until=1.0)
 
 
 def test_a_window_looks_fast_while_it_fills_and_slow_when_it_fires() -> None:
@@ -327,6 +382,26 @@ def test_a_look_tells_every_worker_its_use_and_records_each_second() -> None:
     assert (query.batches, query.finished, query.running) == (None, None, None)
     assert query.phase == "running", "it keeps up, which is not to be idle"
     assert query.operators[0].backpressure_s is None, "nothing holds back in this job"
+
+
+def test_uneven_partitions_show_in_the_use_of_each_worker_every_second() -> None:
+    clock = VirtualClock()
+    # Four partitions over three readers of 100 records/s: 120, 60 and 60 of 240 records/s, and after 10 s 40, 20, 20.
+    curve = RateSeries.steps([240.0, 80.0, 80.0], step_s=10.0, duration_s=30.0)
+    model = job(pool=replace(WARM, initial_workers=3), log=LogModel(name="log", partitions=4))
+    platform = SimulatedDataflow(model, {"log": curve}, clock)
+    platform.observe()
+    uses, records = [], []
+    for second in range(1, 21):
+        clock.sleep_until(float(second))
+        workers = platform.observe().pools[0].workers
+        uses.append([worker.cpu.value for worker in workers if worker.cpu])
+        records.append([worker.records.value for worker in workers if worker.records])
+    assert all(use == pytest.approx([1.0, 0.6, 0.6]) for use in uses[:10])
+    # 200 records are left behind, all of the first reader: at 60 a second it needs 3 1/3 s more.
+    assert all(use == pytest.approx([1.0, 0.2, 0.2]) for use in uses[10:13])
+    assert all(use == pytest.approx([0.4, 0.2, 0.2]) for use in uses[14:])
+    assert records[-1] == pytest.approx([1_600.0, 800.0, 800.0])
 
 
 def test_a_job_without_data_is_told_from_one_that_keeps_up_or_is_down() -> None:

@@ -1,0 +1,232 @@
+"""The experiments of the DS2 paper (Kalavri et al., OSDI 2018) on the continuous engine, against its tables."""
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from elastream.policies import policies
+from elastream.simulator.dag import (
+    WARM,
+    DataflowModel,
+    Feed,
+    LogModel,
+    MeasuringModel,
+    OperatorModel,
+    RestartModel,
+    own_pools,
+)
+from elastream.simulator.published import published
+from elastream.simulator.run import Simulation
+from elastream.workloads import parse_workload
+from tests.stories.telling import Story
+
+Sizes = dict[str, int]
+
+# Table 3, all streams of a query together, and table 4: where the main operator ends.
+FLINK = {
+    "q1": ("4M", 16),
+    "q2": ("4M", 14),
+    "q3": ("600k", 20),
+    "q5": ("500k", 16),
+    "q8": ("540k", 10),
+    "q11": ("1M", 28),
+}
+TIMELY = {"q1": "5M", "q2": "5M", "q3": "3.8M", "q5": "2M", "q8": "8M", "q11": "9M"}
+STARTS = (8, 12, 16, 20, 24, 28)
+SENTENCES = f"constant({1e6 / 60:.6f})"
+
+
+def starting(model: DataflowModel, **workers: int) -> DataflowModel:
+    """The model with other sizes at the start."""
+    pools = {
+        name: replace(pool, initial_workers=workers.get(name, pool.initial_workers))
+        for name, pool in model.pools.items()
+    }
+    return replace(model, pools=pools)
+
+
+def run(
+    model: DataflowModel, load: str, policy: str, *, minutes: float, tick_s: float = 10.0, **settings: Any
+) -> Story:
+    """Every tick of a run."""
+    story = Story()
+    Simulation(
+        model,
+        parse_workload(load),
+        policies.build(policy, settings),
+        name=policy,
+        duration_s=minutes * 60,
+        tick_s=tick_s,
+        seed=7,
+    ).run([story])
+    assert not any(tick.troubles for tick in story.ticks)
+    return story
+
+
+def decided(story: Story) -> list[tuple[float, Sizes]]:
+    """Sizes other than those of sources, and since when, each told once."""
+    found: list[tuple[float, Sizes]] = []
+    for tick in story.ticks:
+        assert tick.decision is not None
+        sizes = {name: size for name, size in tick.decision.allocation.items() if not name.startswith("source")}
+        if not found or found[-1][1] != sizes:
+            found.append((tick.at_s, sizes))
+    return found
+
+
+def path(story: Story, pool: str) -> list[int]:
+    """The sizes of one pool, one after the other."""
+    sizes = [of[pool] for _, of in decided(story)]
+    return [sizes[0], *(after for before, after in pairwise(sizes) if after != before)]
+
+
+def test_word_count_on_heron_is_right_after_a_minute_and_one_decision() -> None:
+    found = decided(run(published("heron-wordcount"), SENTENCES, "ds2-heron-wordcount", minutes=60))
+    assert found == [(0.0, {"flatmap": 1, "count": 1}), (60.0, {"flatmap": 10, "count": 20})]
+
+
+@pytest.mark.parametrize("query", FLINK)
+def test_nexmark_on_flink_ends_where_table_4_does_after_at_most_three_steps(query: str) -> None:
+    load, final = FLINK[query]
+    model = published(f"ds2-nexmark-{query}")
+    main = model.operators[-1].name
+    for start in STARTS:
+        story = run(starting(model, **{main: start}), f"constant({load})", "ds2-convergence", minutes=20, tick_s=30.0)
+        sizes = path(story, main)
+        assert sizes[-1] == final, f"from {start}: {sizes}"
+        assert len(sizes) - 1 <= 3, f"from {start}: {sizes}"
+        # Whoever comes from below does not overshoot. From above the paper's own runs went too low first: useful time
+        # misses overhead at low load.
+        assert max(sizes[1:], default=final) <= final, f"from {start}: {sizes}"
+
+
+@pytest.mark.parametrize("query", TIMELY)
+def test_nexmark_on_timely_gets_four_workers_from_every_start(query: str) -> None:
+    model = published(f"timely-nexmark-{query}")
+    for start in (1, 2, 4, 8, 16):
+        story = run(starting(model, workers=start), f"constant({TIMELY[query]})", "ds2-timely", minutes=15, tick_s=30.0)
+        assert path(story, "workers") in ([start, 4], [4])
+
+
+def test_on_timely_a_source_that_counts_costs_a_worker_though_it_does_next_to_nothing() -> None:
+    """Sizes are rounded before they are added up, so the readers' hundredth of a worker becomes one each."""
+    load = f"constant({TIMELY['q3']})"
+    story = run(published("timely-nexmark-q3"), load, "ds2-timely", minutes=15, tick_s=30.0, sources="count")
+    assert path(story, "workers")[-1] == 6
+    story = run(
+        published("timely-nexmark-q3"),
+        load,
+        "ds2-timely",
+        minutes=15,
+        tick_s=30.0,
+        sources="count",
+        rounding="per_pool",
+    )
+    assert path(story, "workers")[-1] == 4
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.7])
+@pytest.mark.parametrize("policy", ["ds2-dynamic-wordcount", "ds2-convergence"])
+def test_a_frequent_word_is_not_scaled_for_and_makes_no_loop(policy: str, share: float) -> None:
+    """On Flink, where buffers are small and each operator holds back what feeds it."""
+    model = published("heron-wordcount")
+    operators = tuple(
+        replace(one, buffer=1_000.0, hot_share=share if one.name == "count" else 0.0) if one.buffer else one
+        for one in model.operators
+    )
+    story = run(replace(model, operators=operators, stops_sources_until=None), SENTENCES, policy, minutes=30)
+    found = decided(story)
+    assert found[-1][1] == {"flatmap": 10, "count": 20}
+    assert len(found) - 1 <= 2
+    assert found[-1][0] < 600.0
+    # The target is not met.
+    looks = story.looks(from_s=1500.0)
+    made = [look.queries[0].operators[-1].records_in for look in (looks[0], looks[-1])]
+    assert made[0] is not None
+    assert made[1] is not None
+    assert (made[1].value - made[0].value) / (looks[-1].at_s - looks[0].at_s) < 0.5 * 20 * 1e6 / 60
+
+
+def test_a_rate_that_halves_is_followed_in_two_steps_down_and_the_way_up_takes_three() -> None:
+    """Published: 40 s 14/7, 150 s 19/11, 803 s 7/4, 900 s 7/5.
+
+    The model's capacity is a power of the size through both ends, and on such a curve the way up from 10/5 has at least
+    three steps, whichever sizes between 18 and 19, 6 and 7, 10 and 11, 4 and 5 are really needed. The published steps
+    lie on no such curve: 14 from 10 instances, and 19 from 14, mean that 40 % more of them did at most 9 % more, and
+    36 % more after that did 29 % more at least.
+    """
+    story = run(published("flink-wordcount"), "step(2M, 1M, at=800s)", "ds2-dynamic-wordcount", minutes=25)
+    found = decided(story)
+    up = [(at_s, sizes) for at_s, sizes in found[1:] if at_s < 800]
+    down = [(at_s, sizes) for at_s, sizes in found[1:] if at_s >= 800]
+    assert up[0][0] == 40.0
+    assert [sizes["flatmap"] for _, sizes in up] == [15, 18, 19]
+    assert up[-1][1] == {"flatmap": 19, "count": 11}
+    assert up[-1][0] <= 200.0
+    assert down[0][0] == 810.0
+    assert len(down) == 2
+    assert down[-1][1] == {"flatmap": 7, "count": 5}
+    # The recorded redeployments, in order; the fifth is as long as usual.
+    assert downtimes(story) == pytest.approx([30.0, 50.0, 42.0, 30.0, 30.0], abs=10.0)
+
+
+def downtimes(story: Story) -> list[float]:
+    """How long the job stood still each time, as far as looks tell."""
+    found: list[float] = []
+    was_down = False
+    for before, now in pairwise(story.looks()):
+        is_down = now.queries[0].phase == "restarting"
+        if is_down:
+            found = [*found[:-1], found[-1] + now.at_s - before.at_s] if was_down else [*found, now.at_s - before.at_s]
+        was_down = is_down
+    return found
+
+
+def test_outputs_of_different_size_to_several_operators_are_told_apart() -> None:
+    """One operator feeds three: half a record to one, three to another, a quarter to one that the first feeds too."""
+    for buffer in (None, 1_000.0):
+        operators = (
+            OperatorModel(name="parse", after=(Feed("events"),), rate_rps=1_000.0),
+            OperatorModel(name="few", after=(Feed("parse", 0.5),), rate_rps=200.0, buffer=buffer),
+            OperatorModel(name="many", after=(Feed("parse", 3.0),), rate_rps=500.0, buffer=buffer),
+            OperatorModel(name="both", after=(Feed("parse", 0.25), Feed("few")), rate_rps=250.0, buffer=buffer),
+        )
+        model = DataflowModel(
+            name="fork",
+            logs=(LogModel(name="events"),),
+            operators=operators,
+            pools=own_pools(operators, replace(WARM, max_workers=60)),
+        )
+        found = decided(run(model, "constant(2900)", "ds2", minutes=15))
+        # 2.9, 1,450 of 200, 8,700 of 500 and 725 + 1,450 of 250.
+        assert [sizes for _, sizes in found[1:]] == [{"parse": 3, "few": 8, "many": 18, "both": 9}]
+
+
+def saturated() -> DataflowModel:
+    """One operator of 1,000 records/s per instance that is busy for nine tenths at most; a change takes 30 s."""
+    operators = (OperatorModel(name="map", after=(Feed("events"),), rate_rps=1_000.0),)
+    return DataflowModel(
+        name="saturated",
+        logs=(LogModel(name="events"),),
+        operators=operators,
+        pools=own_pools(operators, replace(WARM, max_workers=60, initial_workers=2)),
+        measuring=MeasuringModel(busy_ceiling=0.9),
+        restart=RestartModel(grow_s=30.0, shrink_s=30.0),
+    )
+
+
+def test_without_a_factor_a_whole_number_of_busy_instances_leaves_the_lag_and_with_the_lag_counted_it_is_drained() -> (
+    None
+):
+    """3,300 records/s at 1,111 per second of busy time seem to need 2.97 instances; they need 3.3."""
+    load, model = "constant(3300)", saturated()
+    plain = run(model, load, "ds2-kanis", minutes=60, tick_s=15.0, factor=0.0)
+    assert path(plain, "map") == [2, 3]
+    assert plain.backlog()[-1] > plain.backlog(from_s=1_800.0)[0] > 3_300 * 60
+    extended = run(model, load, "ds2-kanis-lag", minutes=60, tick_s=15.0)
+    assert extended.backlog()[-1] < 3_300
+    assert path(extended, "map")[-1] == 4
+    # A fifth more is enough as well, here.
+    assert run(model, load, "ds2-kanis", minutes=60, tick_s=15.0).backlog()[-1] < 3_300
