@@ -119,6 +119,19 @@ def test_a_lost_executor_is_not_asked_for_again_since_the_total_still_stands() -
     assert run.executors.wanted == 3
 
 
+def test_a_total_that_somebody_else_has_changed_is_asked_for_again_after_a_while() -> None:
+    run = Run(Pretended(3), ask_again_s=30.0)
+    run.tick(3)
+    # A controller that was replaced in the middle of a shrink: its word comes after ours.
+    run.backend.gone("2")
+    for _ in range(6):
+        run.tick(3)
+    assert run.backend.requests == [3]
+    run.tick(3)
+    assert run.backend.requests == [3, 3]
+    assert len(run.backend.ids) == 3
+
+
 def test_who_does_not_leave_is_killed_only_between_batches_and_one_at_a_time() -> None:
     run = Run(Pretended(4), kill_after_s=60.0)
     run.tick(2)

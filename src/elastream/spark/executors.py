@@ -98,6 +98,7 @@ class Executors:
         self._use = Use()
         self._requested: int | None = None
         self._total: int | None = None
+        self._asked_s = 0.0
         self._grown_s: float | None = None
         self._full_s: float | None = None
         self._asking_since_s: float | None = None
@@ -186,15 +187,21 @@ class Executors:
         return sum(self.roster.told_to_go_s.get(name, before_s) < before_s for name in leaving)
 
     def _request(self, wanted: int, total: int) -> None:
-        """Ask for the total where it is not what was asked for already: a full cluster is not asked in a loop."""
+        """Ask for the total where it is not what was asked for already: a full cluster is not asked in a loop.
+
+        It is asked again after a while, for others may have asked for another total since: a controller that was
+        replaced in the middle of a change, or the user.
+        """
+        now_s = self._clock.now_s()
         grows = wanted > self.requested if self._requested is not None else total > len(self.roster.since_s)
-        if total == self._total or (grows and self._is_dying()):
+        lacks = len(self.roster.since_s) < total and now_s - self._asked_s > self._limits.ask_again_s
+        if (total == self._total and not lacks) or (grows and self._is_dying()):
             return
         self._backend.request(total)
         with self._lock:
             if grows:
-                self._grown_s, self._full_s = self._clock.now_s(), None
-            self._requested, self._total = wanted, total
+                self._grown_s, self._full_s = now_s, None
+            self._requested, self._total, self._asked_s = wanted, total, now_s
 
     def _hurry(self, registered: Registered, use: Use) -> None:
         """Kill one executor that should have left long ago, when nothing can come of it."""
