@@ -7,9 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
+from elastream.cli.bench import bench
 from elastream.cli.cluster import cluster
 from elastream.cli.config import config
 from elastream.cli.demo import demo
+from elastream.cli.jobs import jobs
 from elastream.cli.kafka import kafka
 from elastream.cli.live import live
 from elastream.cli.models import models
@@ -38,7 +40,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, live, simulate, why, page, replay, policies, workloads, models, config, produce):
+for command in (demo, live, bench, simulate, why, page, replay, jobs, policies, workloads, models, config, produce):
     app.command()(command)
 app.command("run", context_settings=CONTEXT)(run_script)
 app.command()(launcher)

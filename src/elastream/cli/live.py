@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 LIVE: dict[str, Any] = {
     "job": "deduplicate",
+    "options": [],
+    "sink": "parquet",
+    "sink_options": [],
     # Little for the first batches, which are slow whatever they read; then it rises, has a spike, and falls.
     "workload": "(300 + ramp(0..2200, at=45s, for=35s)) * ramp(1..0.1, at=105s, for=25s) + spike(1k, at=90s, for=10s)",
     # The windows of a policy in production are minutes; here all of it passes in three.
@@ -34,12 +37,29 @@ LIVE: dict[str, Any] = {
 }
 """What `elastream demo` runs, and what `elastream live` begins with."""
 
+FLAGS = {
+    "workload": "--workload", "seed": "--seed", "duration": "--duration", "rows": "--duration",
+    "timefactor": "--time-scale",
+}  # fmt: skip
+"""Options of events that the command has as flags, or has no use for beside them."""
+
 
 def live(
     job: Annotated[
         str, typer.Option(metavar="NAME(KEY=VALUE)", help="What to run: a job of `elastream jobs`, with settings.")
     ] = LIVE["job"],
     workload: Annotated[str, typer.Option(metavar="TEXT", help="The load, as text.")] = LIVE["workload"],
+    option: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="An option of the events: keys, disorder ...; may be repeated."),
+    ] = None,
+    sink: Annotated[
+        str, typer.Option(metavar="NAME", help="noop, memory, parquet or kafka; what parquet holds is judged.")
+    ] = LIVE["sink"],
+    sink_option: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="Of sink kafka: topic, kafka.bootstrap.servers; may be repeated."),
+    ] = None,
     policy: Annotated[str, typer.Option(metavar="NAME(KEY=VALUE)", help="What decides.")] = LIVE["policy"],
     executors: Annotated[str, typer.Option(metavar="MIN..MAX", help="Bounds of the executors.")] = LIVE["executors"],
     slo: Annotated[str, typer.Option(metavar="TIME", help="95 of 100 records are to be committed in it.")] = LIVE[
@@ -59,7 +79,7 @@ def live(
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Keep output, journal and page here.")] = None,
 ) -> None:
-    """Run a job on real executors under a moving load, and watch them come and go; then check every record.
+    """Run a job on real executors under a moving load, and watch them come and go; then check every result.
 
     Slots are limited to a rate, so that a small machine can show many executors; what is printed says so.
 
@@ -69,13 +89,15 @@ def live(
 
     elastream live --policy threshold --executors 1..6 --duration 4m
 
+    elastream live --job wordcount --option partitions=6 --executors 1..6
+
     elastream live --workload 'constant(2k) + spike(3k, at=60s, for=20s)' --slo 10s --out runs/live
     """
     run(
         planned(
             job=job, workload=workload, policy=policy, executors=executors, slo=slo, duration=duration,
             trigger=trigger, tick=tick, capacity=capacity, time_scale=time_scale, guards=guard or LIVE["guards"],
-            seed=seed, master=master,
+            seed=seed, master=master, options=option or [], sink=sink, sink_options=sink_option or [],
         ),
         out,
     )  # fmt: skip
@@ -96,12 +118,18 @@ def planned(
     guards: list[str],
     seed: int,
     master: str | None,
+    options: list[str],
+    sink: str,
+    sink_options: list[str],
 ) -> LivePlan:
     """Read and check everything before anything is started."""
+    from elastream.cli.event_options import read_event_options
+    from elastream.cli.jobs import read_job
     from elastream.cli.live_run import LivePlan
+    from elastream.cli.pairs import read_pairs
     from elastream.cli.reading import plain_settings, read_bounds, read_guards, read_policy, read_seconds
-    from elastream.core.callform import parse_call
-    from elastream.jobs.catalogue import jobs
+    from elastream.jobs.output import check_sink
+    from elastream.jobs.running import events_to_come
     from elastream.spark.capacity import EmulatedCapacity
     from elastream.spark.timescale import TimeScale
     from elastream.workloads import parse_workload
@@ -119,8 +147,14 @@ def planned(
     parse_workload(workload).series(duration_s=scale.workload_s(duration_s), seed=seed)
     if capacity <= 0:
         raise BadInput(f"--capacity: found {capacity:g}; it must be more than 0 rows/s")
-    return LivePlan(
-        job=jobs.build_call(parse_call(job, what="job")),
+    kafka = read_pairs(sink_options, "--sink-option")
+    check_sink(sink, kafka)
+    read = read_job(job)
+    plan = LivePlan(
+        job=read,
+        events=read_event_options(options, read, FLAGS),
+        sink=sink,
+        kafka=kafka,
         workload=workload,
         duration_s=duration_s,
         policy=chosen.name,
@@ -134,6 +168,9 @@ def planned(
         master=master,
         guards=read_guards(guards),
     )
+    # Options that no events can be made with are told now.
+    events_to_come(plan.job, plan.options)
+    return plan
 
 
 def run(plan: LivePlan, out: Path | None) -> None:
@@ -160,11 +197,26 @@ def _report(plan: LivePlan, result: LiveResult, folder: Path) -> None:
     from elastream.service.page import write_page
 
     page = folder / "run.html"
-    write_page(read(result.journal), page, title="A live run", notes=[result.verdict.sentence])
+    judged = [result.verdict.sentence] if result.verdict is not None else []
+    write_page(read(result.journal), page, title=f"A live run of {plan.name}", notes=[*judged, *_latencies(result)])
     screen = console()
     screen.print()
-    screen.print(result.verdict.sentence)
+    for line in [*judged, *_latencies(result)]:
+        screen.print(line, soft_wrap=True)
     screen.print(f"the run as a page: {page}")
     screen.print(f"why, as sentences: elastream why {result.journal}")
-    if not result.verdict.right:
+    if result.verdict is not None and not result.verdict.right:
         raise ElastreamError(result.verdict.sentence)
+
+
+def _latencies(result: LiveResult) -> list[str]:
+    """How long records and results took, one line each."""
+    from elastream.cli.latencies import spelt
+
+    lines = [f"delay, from arrival to commit: {spelt(result.delay)}"]
+    if result.results is not None:
+        lines.append(f"result latency, from a result's first input to its commit: {spelt(result.results.first)}")
+        lines.append(f"the same from its last input: {spelt(result.results.last)}")
+        if result.results.flushed:
+            lines.append(f"left out there: {result.results.flushed:,} results that the end of the input let out")
+    return lines

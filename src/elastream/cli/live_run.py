@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elastream.cli.liveview import LiveView
-from elastream.core.errors import ElastreamError
+from elastream.jobs.batches import Batch
+from elastream.jobs.inputs import embedded
 from elastream.jobs.job import Job, jobs
-from elastream.jobs.judging import Verdict, inputs_of, judge
-from elastream.jobs.output import writer, written
+from elastream.jobs.judging import Verdict, answered, inputs_of, judge
+from elastream.jobs.latency import Latency, ResultLatency, delay, result_latency, sources_of
+from elastream.jobs.local import log_to_file
+from elastream.jobs.output import told, writer, written
+from elastream.jobs.running import events_to_come, run_to_the_end
+from elastream.jobs.settings import settings_of
 from elastream.spark.capacity import EmulatedCapacity
 
 if TYPE_CHECKING:
@@ -45,6 +49,11 @@ class LivePlan:
     master: str | None = None
     """An external cluster; None: one of our own, for as long as the run lasts."""
     guards: dict[str, dict[str, Any]]
+    events: Mapping[str, str] = field(default_factory=dict)
+    """More options of the events."""
+    sink: str = "parquet"
+    kafka: Mapping[str, str] = field(default_factory=dict)
+    """Of Spark's Kafka sink."""
 
     @property
     def name(self) -> str:
@@ -63,6 +72,7 @@ class LivePlan:
             "duration": f"{self.duration_s * self.capacity.scale.factor}s",
             # As many as the largest size has slots: a task has a cost of its own, which a few cores feel.
             "partitions": str(self.executors[1]),
+            **self.events,
             "timeFactor": str(self.capacity.scale.factor),
         }
 
@@ -71,9 +81,12 @@ class LivePlan:
 class LiveResult:
     """What came of it."""
 
-    verdict: Verdict
+    verdict: Verdict | None
+    """None: the sink is not one whose rows can be read again."""
     rows: int
     journal: Path
+    delay: Latency | None
+    results: ResultLatency | None
 
 
 def run_live(plan: LivePlan, folder: Path, view: LiveView, say: Callable[[str], None]) -> LiveResult:
@@ -96,12 +109,29 @@ def run_live(plan: LivePlan, folder: Path, view: LiveView, say: Callable[[str], 
         )
         try:
             _await_least(plan, handle)
-            rows = _run_query(plan, spark, folder, say)
+            batches = _run_query(plan, spark, folder)
         finally:
             handle.detach()
-    say("comparing the output with the input, record by record ...")
-    verdict = judge(plan.job, inputs_of(plan.job, plan.options), written(plan.job.result, folder))
-    return LiveResult(verdict=verdict, rows=rows, journal=journal)
+    return _judged(plan, batches, folder, journal, say)
+
+
+def _judged(
+    plan: LivePlan, batches: list[Batch], folder: Path, journal: Path, say: Callable[[str], None]
+) -> LiveResult:
+    sources = sources_of(plan.job, plan.options)
+    verdict = results = None
+    if plan.sink == "parquet":
+        say("comparing the output with the input, record by record ...")
+        inputs = inputs_of(plan.job, plan.options)
+        verdict = judge(plan.job, inputs, written(plan.job.result, folder))
+        results = result_latency(plan.job, sources, batches, answered(plan.job, inputs), told(plan.job.result, folder))
+    return LiveResult(
+        verdict=verdict,
+        rows=sum(batch.rows for batch in batches),
+        journal=journal,
+        delay=delay(sources, batches),
+        results=results,
+    )
 
 
 def _await_least(plan: LivePlan, handle: Attachment | SwitchedOff) -> None:
@@ -114,42 +144,18 @@ def _await_least(plan: LivePlan, handle: Attachment | SwitchedOff) -> None:
         time.sleep(0.5)
 
 
-def _run_query(plan: LivePlan, spark: SparkSession, folder: Path, say: Callable[[str], None]) -> int:
-    from elastream.events.options import parse_options
-    from elastream.jobs.inputs import embedded, stream_options
-
-    totals = [parse_options(options).total for options in stream_options(plan.job, plan.options).values()]
-    total = sum(each or 0 for each in totals)
-    streams = {
-        name: plan.capacity.limit(given.sound) for name, given in embedded(spark, plan.job, plan.options).items()
-    }
-    writing = writer(plan.job.query(streams), plan.job.result, "parquet", name=plan.name, folder=folder)
+def _run_query(plan: LivePlan, spark: SparkSession, folder: Path) -> list[Batch]:
+    # One time zero for all streams: their events belong together.
+    options = {**plan.options, "start": f"{time.time():.3f}"}
+    streams = {name: plan.capacity.limit(given.sound) for name, given in embedded(spark, plan.job, options).items()}
+    writing = writer(
+        plan.job.query(streams), plan.job.result, plan.sink, name=plan.name, folder=folder, kafka=plan.kafka
+    )
     if plan.trigger_s is not None:
         writing = writing.trigger(processingTime=f"{round(plan.trigger_s * 1000)} milliseconds")
-    query = writing.start()
     # Twice as long as the load lasts is more than any policy here needs to drain what is left.
-    until_s = time.monotonic() + 2 * plan.duration_s + 120.0
-    try:
-        while query.isActive and _committed(query) < total and time.monotonic() < until_s:
-            time.sleep(0.5)
-        if query.exception() is not None:
-            raise ElastreamError(f"live: the query failed: {str(query.exception()).splitlines()[0]}")
-        if _committed(query) < total:
-            raise ElastreamError(f"live: {total - _committed(query):,} of {total:,} events are still not committed")
-        # The batches without data that let the last results out.
-        query.processAllAvailable()
-    finally:
-        # All is committed, so it stops between batches and leaves no stack traces.
-        query.stop()
-    return total
-
-
-def _committed(query: Any) -> int:
-    progress = query.lastProgress
-    ends = [source["endOffset"] for source in progress["sources"]] if progress is not None else []
-    # Spark gives an offset as the text that the source made of it.
-    offsets = [json.loads(end) if isinstance(end, str) else end for end in ends]
-    return sum(int(offset["offset"]) for offset in offsets if offset)
+    patience_s = 2 * plan.duration_s + 120.0
+    return run_to_the_end(writing.start(), events_to_come(plan.job, options), patience_s=patience_s).batches
 
 
 @contextmanager
@@ -161,9 +167,8 @@ def _session(plan: LivePlan, folder: Path, say: Callable[[str], None]) -> Iterat
     with _cluster(plan, say) as settings:
         builder = SparkSession.builder.appName("elastream-live").config("spark.executor.memory", EXECUTOR_MEMORY)
         builder = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
-        builder = builder.config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={_log_settings(folder)}")
-        for key, value in settings.items():
-            builder = builder.config(key, value)
+        builder = builder.config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={log_to_file(folder)}")
+        builder = builder.config(map={**settings_of(plan.executors[1]), **_connector(plan, say), **settings})
         spark = configure(builder, plan.executors).getOrCreate()
         try:
             yield spark
@@ -171,19 +176,13 @@ def _session(plan: LivePlan, folder: Path, say: Callable[[str], None]) -> Iterat
             spark.stop()
 
 
-def _log_settings(folder: Path) -> Path:
-    """What Spark has to say goes to a file: ending executors on purpose makes it print pages."""
-    settings = folder / "log4j2.properties"
-    settings.write_text(
-        "rootLogger.level = warn\n"
-        "rootLogger.appenderRef.file.ref = file\n"
-        "appender.file.type = File\n"
-        "appender.file.name = file\n"
-        f"appender.file.fileName = {folder / 'spark.log'}\n"
-        "appender.file.layout.type = PatternLayout\n"
-        "appender.file.layout.pattern = %d{ISO8601} %p %c{1}: %m%n%ex\n"
-    )
-    return settings
+def _connector(plan: LivePlan, say: Callable[[str], None]) -> dict[str, str]:
+    """What writing to Kafka needs."""
+    if plan.sink != "kafka":
+        return {}
+    from elastream.kafka.jars import connector_jars
+
+    return {"spark.jars": ",".join(map(str, connector_jars(say)))}
 
 
 @contextmanager

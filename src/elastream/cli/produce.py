@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from elastream.cli.output import console, tell
-from elastream.core.errors import BadInput, ElastreamError
+from elastream.cli.pairs import read_pairs
+from elastream.core.errors import BadInput, ElastreamError, UnknownName
 
 if TYPE_CHECKING:
     from confluent_kafka import Producer
 
+    from elastream.jobs.job import Stream
     from elastream.kafka.producer import Production, Troubles
     from elastream.kafka.producer_client import Target
 
@@ -26,7 +28,10 @@ PARTITIONS = 4
 
 
 def produce(
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="What makes events: keyed, or package.module:Class.")],
+    source: Annotated[
+        str,
+        typer.Argument(metavar="SOURCE", help="What makes events: keyed, package.module:Class, JOB or JOB/STREAM."),
+    ],
     workload: Annotated[str, typer.Option(metavar="TEXT", help="The rate over time; see elastream workloads.")],
     bootstrap: Annotated[str, typer.Option(metavar="HOST:PORT", help="The broker, or several with commas between.")],
     topic: Annotated[str, typer.Option(metavar="NAME", help="Where to write.")] = "events",
@@ -63,7 +68,8 @@ def produce(
 
     Event n is made from n alone and goes to partition n modulo their number: the same events as
     [bold]format("elastream")[/bold] makes inside of Spark. Nothing is dropped: what cannot be written in time is written
-    late, and that is told. The exit code is 1 if an event was not acknowledged.
+    late, and that is told. The exit code is 1 if an event was not acknowledged. Of a job with several streams, each is
+    written by a producer of its own, at its share of the workload; give all the same --option start.
 
     [bold]Examples[/bold]
 
@@ -74,19 +80,18 @@ def produce(
     elastream produce keyed --workload 1k --rows 10000000 --max --bootstrap localhost:9092 --topic full --create
 
     elastream produce keyed --workload 'constant(5k)' --bootstrap kafka:9093 --client-config kafka.properties
+
+    elastream produce wordcount --workload 'constant(2k)' --bootstrap localhost:9092 --topic sentences --create
     """  # noqa: E501 - an example is one line
     from elastream.events.options import parse_options
     from elastream.kafka.producer import Production, Troubles, start_of
     from elastream.kafka.producer_client import Target, connect, read_client_file
 
-    given = _event_options(
-        {"generator": source, "workload": workload, "seed": seed, "partitions": partitions, "duration": duration}
-        | {"rows": rows},
-        _pairs(option or (), "--option"),
-    )
+    made, more = _source_options(source, workload, read_pairs(option or (), "--option"))
+    given = _event_options({**made, "seed": seed, "partitions": partitions, "duration": duration, "rows": rows}, more)
     # Everything that can be wrong is told before anybody is asked.
     Production(topic=topic, options=parse_options(given), start_s=0.0, first=first, paced=not max_speed)
-    settings = (read_client_file(client_config) if client_config else {}) | _pairs(client or (), "--client")
+    settings = (read_client_file(client_config) if client_config else {}) | read_pairs(client or (), "--client")
     target, troubles = Target(bootstrap=bootstrap, topic=topic, settings=settings), Troubles()
     producer = connect(target, troubles)
     count = _partitions(producer, target, troubles, partitions, create=create)
@@ -112,17 +117,36 @@ def _event_options(flags: Mapping[str, object], more: Mapping[str, str]) -> dict
     return {name: str(value) for name, value in flags.items() if value is not None} | dict(more)
 
 
-def _pairs(texts: Sequence[str], flag: str) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals or not name.strip():
-            # Without its text: what stands there may be a secret.
-            raise BadInput(f"{flag}: write it as KEY=VALUE")
-        if name.strip() in found:
-            raise BadInput(f"{flag} {name.strip()}: it is given twice")
-        found[name.strip()] = value
-    return found
+def _of_job(source: str) -> Stream | None:
+    """The stream of a job, if one is named: `wordcount`, or `q3/bids` of a job that has several."""
+    from elastream.core.callform import parse_call
+    from elastream.jobs.catalogue import jobs
+
+    text, _, name = source.partition("/")
+    if ":" in text or text.partition("(")[0].strip() not in jobs.names():
+        return None
+    streams = {one.name: one for one in jobs.build_call(parse_call(text, what="job")).streams}
+    if name and name not in streams:
+        raise UnknownName(f"job {text} has no stream", name, streams)
+    if not name and len(streams) > 1:
+        spelt = ", ".join(f"{text}/{stream}" for stream in streams)
+        raise BadInput(f"job {text} has several streams; write each to a topic of its own: {spelt}")
+    return streams[name] if name else next(iter(streams.values()))
+
+
+def _source_options(source: str, workload: str, more: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """What the source itself says, and what is left of the options behind it."""
+    from elastream.events.generators import GENERATORS
+
+    stream = None if source in GENERATORS else _of_job(source)
+    if stream is None:
+        return {"generator": source, "workload": workload}, dict(more)
+    fixed = {name.lower() for name in stream.options}
+    for name in more:
+        if name.lower() in fixed:
+            raise BadInput(f"--option {name}: the job's stream {stream.name!r} decides that")
+    load = workload if stream.share == 1.0 else f"({workload}) * {stream.share!r}"
+    return {"generator": stream.generator, "workload": load}, {**more, **stream.options}
 
 
 def _partitions(producer: Producer, target: Target, troubles: Troubles, wanted: int | None, *, create: bool) -> int:

@@ -49,7 +49,15 @@ class Maker(Protocol):
         """A generator from the options that are its own; keys are in lower case."""
 
 
-GENERATORS = {"keyed": "elastream.events.keyed:Keyed", "words": "elastream.events.words:Words"}
+GENERATORS = {
+    "ads": "elastream.events.ads:Ads",
+    "keyed": "elastream.events.keyed:Keyed",
+    "nexmark": "elastream.events.nexmark:Nexmark",
+    "rides": "elastream.events.rides:Rides",
+    "roads": "elastream.events.roads:Roads",
+    "vehicles": "elastream.events.vehicles:Vehicles",
+    "words": "elastream.events.words:Words",
+}
 """Where ours are. Only the one that is asked for is imported, here and where tasks run."""
 
 

@@ -7,6 +7,7 @@ from typing import ClassVar, Self
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
+from numpy.typing import NDArray
 
 from elastream.core.errors import BadInput
 from elastream.events.generators import number, whole
@@ -45,9 +46,7 @@ class Words:
     def batch(self, offsets: IntArray, event_time_us: IntArray) -> pa.RecordBatch:
         places = (offsets[:, np.newaxis] * self.words + np.arange(self.words)).ravel()
         random = scrambled(places, self.seed)
-        chosen = spread(random & np.uint64(0xFFFFFFFF), self.vocabulary)
-        if self.hot_share:
-            chosen = np.where((random >> np.uint64(32)) < round(self.hot_share * 2**32), 0, chosen)
+        chosen = self._chosen(random >> np.uint64(32), random & np.uint64(0xFFFFFFFF))
         spelt = pa.array([f"word{number}" for number in range(self.vocabulary)]).take(pa.array(chosen))
         ends = pa.array(np.arange(len(offsets) + 1, dtype=np.int32) * self.words)
         return pa.RecordBatch.from_arrays(
@@ -59,3 +58,9 @@ class Words:
             ],
             names=["offset", "partition", "event_time", "line"],
         )
+
+    def _chosen(self, high: NDArray[np.uint64], low: NDArray[np.uint64]) -> IntArray:
+        hot_below = round(self.hot_share * 2**32)
+        if not hot_below or self.vocabulary == 1:
+            return spread(low, self.vocabulary)
+        return np.where(high < hot_below, 0, 1 + spread(low, self.vocabulary - 1))

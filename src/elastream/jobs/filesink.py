@@ -8,32 +8,26 @@ import json
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
-import pyarrow as pa  # type: ignore[import-untyped]
-import pyarrow.parquet as pq  # type: ignore[import-untyped]
-
 LOG = "_spark_metadata"
 
 
-def committed_files(folder: Path) -> list[Path]:
-    """Files that belong to committed batches."""
+def committed_files(folder: Path) -> dict[Path, int]:
+    """Files that belong to committed batches, and the batch of each."""
     log = folder / LOG
     if not log.is_dir():
-        return []
-    found: dict[str, bool] = {}
+        return {}
+    found: dict[str, int] = {}
     for file in sorted(log.iterdir(), key=_number):
         if _number(file) < 0:
             continue
         # The first line is the version; a compacted file repeats what came before it.
         for line in file.read_text(encoding="utf-8").splitlines()[1:]:
             entry = json.loads(line)
-            found[entry["path"]] = entry["action"] == "add"
-    return [_path(text) for text, added in found.items() if added]
-
-
-def committed(folder: Path, columns: list[str] | None = None) -> pa.Table | None:
-    """All committed rows, or None if there are none."""
-    tables = [pq.read_table(file, columns=columns) for file in committed_files(folder)]
-    return pa.concat_tables(tables) if tables else None
+            if entry["action"] == "add":
+                found.setdefault(entry["path"], _number(file))
+            else:
+                found.pop(entry["path"], None)
+    return {_path(text): batch for text, batch in found.items()}
 
 
 def _number(file: Path) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from elastream.events.options import parse_options
@@ -24,7 +25,7 @@ class Input:
 
     sound: DataFrame
     rejected: DataFrame
-    """As it was read. A query of its own writes it, if somebody asks for it."""
+    """Messages as they were read, with their places in the topic. A query of its own writes them: see `rejected`."""
 
 
 def stream_options(job: Job, options: Mapping[str, str]) -> dict[str, dict[str, str]]:
@@ -44,7 +45,7 @@ def embedded(spark: SparkSession, job: Job, options: Mapping[str, str]) -> dict[
     for stream in job.streams:
         payload = "json" if stream.is_json else "columns"
         frames[stream.name] = read(spark, **given[stream.name], payload=payload)
-    return {stream.name: _input(frames[stream.name], stream, given[stream.name]) for stream in job.streams}
+    return {stream.name: checked(frames[stream.name], stream, given[stream.name]) for stream in job.streams}
 
 
 def from_kafka(
@@ -55,8 +56,41 @@ def from_kafka(
     read = {}
     for stream in job.streams:
         reader = spark.readStream.format("kafka").options(**reading).option("subscribe", topics[stream.name])
-        read[stream.name] = _input(reader.load(), stream, given[stream.name])
+        read[stream.name] = checked(reader.load(), stream, given[stream.name])
     return read
+
+
+def rejected(inputs: Mapping[str, Input]) -> DataFrame:
+    """What was left out of all streams, as one: `stream`, `partition`, `offset` and `value`, the bytes as they came."""
+    from pyspark.sql import functions as sf
+
+    every = [given.rejected.select(sf.lit(name).alias("stream"), "*") for name, given in inputs.items()]
+    return reduce(lambda one, other: one.unionByName(other), every)
+
+
+def checked(frame: DataFrame, stream: Stream, options: Mapping[str, str]) -> Input:
+    """A frame as the embedded source or Kafka gives it: events as columns, or messages with JSON as their `value`.
+
+    A message that Spark's `from_json` cannot read, that lacks what the job needs, or bears a time that cannot be, is
+    rejected, and the query goes on. All messages and those rejected are counted in its progress, among the observed
+    metrics, under the name of the stream.
+    """
+    from pyspark.sql import functions as sf
+
+    parsed = parse_options(options)
+    if _is_typed(frame, parsed.generator.schema):
+        # Columns come from the generator itself, which makes nothing but sound rows.
+        none = frame.where("false").select("partition", "offset", sf.lit(None).cast("binary").alias("value"))
+        return Input(frame, none)
+    event = sf.from_json(sf.col("value").cast("string"), parsed.generator.schema)
+    sound = sf.expr(f"coalesce(({stream.sound}) AND {_in_time(parsed.timing.epoch_s)}, false)")
+    message = sf.struct("partition", "offset", "value")
+    read = frame.select(event.alias("event"), message.alias("message")).select("event.*", "message")
+    # No condition moves below the counting, so the text of an event is read once, whatever is asked of it.
+    counted = read.withColumn("sound", sound).observe(
+        stream.name, sf.count(sf.lit(1)).alias("rows"), sf.count_if(~sf.col("sound")).alias("rejected")
+    )
+    return Input(counted.where("sound").drop("sound", "message"), counted.where(~sf.col("sound")).select("message.*"))
 
 
 def _options(stream: Stream, options: Mapping[str, str]) -> dict[str, str]:
@@ -73,22 +107,6 @@ def _options(stream: Stream, options: Mapping[str, str]) -> dict[str, str]:
     if stream.share != 1.0:
         given["workload"] = f"({given['workload']}) * {stream.share!r}"
     return {**given, **stream.options, "generator": stream.generator}
-
-
-def _input(frame: DataFrame, stream: Stream, options: Mapping[str, str]) -> Input:
-    from pyspark.sql import functions as sf
-
-    parsed = parse_options(options)
-    if _is_typed(frame, parsed.generator.schema):
-        # Columns come from the generator itself, which makes nothing but sound rows.
-        return Input(frame, frame.where("false"))
-    event = sf.from_json(sf.col("value").cast("string"), parsed.generator.schema)
-    sound = sf.expr(f"coalesce(({stream.sound}) AND {_in_time(parsed.timing.epoch_s)}, false)")
-    read = frame.select(event.alias("event"), "value").select("event.*", "value").withColumn("sound", sound)
-    counted = read.observe(
-        stream.name, sf.count(sf.lit(1)).alias("rows"), sf.count_if(~sf.col("sound")).alias("rejected")
-    )
-    return Input(counted.where("sound").drop("sound", "value"), read.where(~sf.col("sound")).select("value"))
 
 
 def _in_time(epoch_s: int) -> str:

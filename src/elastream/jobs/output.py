@@ -11,7 +11,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from elastream.core.errors import BadInput, UnknownName
-from elastream.jobs.filesink import committed
+from elastream.jobs.filesink import committed_files
 from elastream.jobs.job import Result
 
 if TYPE_CHECKING:
@@ -20,7 +20,19 @@ if TYPE_CHECKING:
 
 SINKS = ("noop", "memory", "parquet", "kafka")
 SinkName = Literal["noop", "memory", "parquet", "kafka"]
+CAME_OUT_IN = "came_out_in"
+"""The column that says in which batch a row came out."""
 _BATCH = "batch="
+
+
+def check_sink(sink: str, kafka: Mapping[str, str]) -> None:
+    """Refuse a sink that does not exist, or lacks options, before anything is started."""
+    if sink not in SINKS:
+        raise UnknownName("unknown sink", sink, SINKS)
+    if sink == "kafka" and not {"topic", "kafka.bootstrap.servers"} <= kafka.keys():
+        raise BadInput("sink kafka: it needs the options kafka.bootstrap.servers and topic")
+    if sink != "kafka" and kafka:
+        raise BadInput(f"sink {sink}: it has no option {next(iter(kafka))!r}; only kafka has options")
 
 
 def writer(
@@ -36,11 +48,8 @@ def writer(
 
     `parquet` is exactly-once, in update mode too; `kafka`, with the options of Spark's Kafka sink, at least once.
     """
-    if sink not in SINKS:
-        raise UnknownName("unknown sink", sink, SINKS)
+    check_sink(sink, kafka)
     if sink == "kafka":
-        if "topic" not in kafka or "kafka.bootstrap.servers" not in kafka:
-            raise BadInput("sink kafka: it needs the options kafka.bootstrap.servers and topic")
         rows = rows.selectExpr("to_json(struct(*)) AS value")
     writing = rows.writeStream.outputMode(result.mode).queryName(name)
     writing = writing.option("checkpointLocation", str(folder / "checkpoint"))
@@ -57,15 +66,35 @@ def writer(
 
 def written(result: Result, folder: Path) -> pa.Table | None:
     """All result rows that are committed in the folder, in update mode the newest of each key; None: there are none."""
-    out = folder / "out"
-    if result.mode == "append":
-        return committed(out)
-    tables = [table for number in _batches(folder) if (table := _batch(out, number)) is not None]
-    if not tables:
+    every = told(result, folder)
+    if every is None:
         return None
-    every = pa.concat_tables(tables)
-    newest = {key: row for row, key in enumerate(zip(*(every[name].to_pylist() for name in result.key), strict=True))}
-    return every.take(sorted(newest.values()))
+    rows = every.drop_columns([CAME_OUT_IN])
+    if result.mode == "append":
+        return rows
+    keys = zip(*(rows[name].to_pylist() for name in result.key), strict=True)
+    newest = {key: row for row, key in enumerate(keys)}
+    return rows.take(sorted(newest.values()))
+
+
+def told(result: Result, folder: Path) -> pa.Table | None:
+    """All rows that came out and are committed, oldest first, with the number of their batch behind them."""
+    out = folder / "out"
+    files = committed_files(out) if result.mode == "append" else _files_of_batches(folder)
+    tables = []
+    for file, batch in files.items():
+        table = pq.read_table(file, partitioning=None)
+        tables.append(table.append_column(CAME_OUT_IN, pa.array([batch] * table.num_rows, pa.int64())))
+    return pa.concat_tables(tables) if tables else None
+
+
+def _files_of_batches(folder: Path) -> dict[Path, int]:
+    out = folder / "out"
+    return {
+        file: number
+        for number in _batches(folder)
+        for file in sorted((out / f"{_BATCH}{number}").glob("*.parquet"))
+    }  # fmt: skip
 
 
 def _batches(folder: Path) -> list[int]:
@@ -75,8 +104,3 @@ def _batches(folder: Path) -> list[int]:
     # Old commits are removed after a while; what came before a commit is committed.
     found = sorted(int(path.name.removeprefix(_BATCH)) for path in (folder / "out").glob(f"{_BATCH}*"))
     return [number for number in found if done and number <= max(done)]
-
-
-def _batch(out: Path, number: int) -> pa.Table | None:
-    tables = [pq.read_table(file) for file in sorted((out / f"{_BATCH}{number}").glob("*.parquet"))]
-    return pa.concat_tables(tables) if tables else None

@@ -1,0 +1,185 @@
+"""`elastream bench`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from elastream.cli.options import Json
+from elastream.cli.output import console, print_json, print_table, tell
+from elastream.core.errors import BadInput, ElastreamError
+
+if TYPE_CHECKING:
+    from elastream.jobs.benching import BenchPlan, BenchResult
+
+FLAGS = {"rows": "--events", "seed": "--seed", "duration": "--for"}
+"""Options of events that the command has as flags."""
+
+
+def bench(
+    job: Annotated[str, typer.Argument(metavar="JOB", help="A job of `elastream jobs`, with settings if you like.")],
+    events: Annotated[str, typer.Option(metavar="N", help="How many events to work through: 1M, 500k.")] = "1M",
+    rate: Annotated[
+        str | None,
+        typer.Option(metavar="ROWS", help="Events/s of the second part; without it, half of the throughput."),
+    ] = None,
+    sink: Annotated[str, typer.Option(metavar="NAME", help="noop, memory, parquet or kafka.")] = "parquet",
+    option: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="An option of the events: keys, timeFactor ...; may be repeated."),
+    ] = None,
+    sink_option: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="Of sink kafka: topic, kafka.bootstrap.servers; may be repeated."),
+    ] = None,
+    paced_for: Annotated[str, typer.Option("--for", metavar="TIME", help="How long the second part is.")] = "15s",
+    seed: Annotated[int, typer.Option(min=0, help="Of the events.")] = 0,
+    json: Json = False,
+) -> None:
+    """Measure a job on Spark inside this process: throughput and state, then delay and result latency.
+
+    First, all events are there before the query starts, and it works through them in ten batches. Then they arrive at a
+    rate that it can stand. With sink [bold]parquet[/bold] results have a latency, and every row of them is compared with
+    an independent computation; the exit code is 1 if one is wrong.
+
+    [bold]Examples[/bold]
+
+    elastream bench wordcount
+
+    elastream bench 'deduplicate(watermark="1 minute")' --events 300k --rate 20k
+
+    elastream bench wordcount --sink noop --option partitions=8 --json
+
+    elastream bench deduplicate --sink kafka --sink-option kafka.bootstrap.servers=localhost:9092 --sink-option topic=out
+    """  # noqa: E501 - an example is one line
+    from elastream.cli.event_options import read_event_options
+    from elastream.cli.jobs import read_job
+    from elastream.cli.pairs import read_pairs
+    from elastream.cli.reading import read_seconds
+    from elastream.jobs.benching import BenchPlan, checked
+    from elastream.jobs.output import check_sink
+
+    kafka = read_pairs(sink_option or (), "--sink-option")
+    check_sink(sink, kafka)
+    chosen = read_job(job)
+    plan = checked(
+        BenchPlan(
+            job=chosen,
+            events=round(_number(events, "--events")),
+            rate_rps=None if rate is None else _number(rate, "--rate"),
+            sink=sink,
+            paced_s=read_seconds(paced_for, "--for"),
+            seed=seed,
+            options=read_event_options(option or (), chosen, FLAGS),
+            kafka=kafka,
+        )
+    )
+    result = _run(plan, quiet=json)
+    if json:
+        print_json(_as_json(job, plan, result))
+    else:
+        _print(job, plan, result)
+    for verdict in result.verdicts:
+        if not verdict.right:
+            raise ElastreamError(verdict.sentence)
+
+
+def _number(text: str, flag: str) -> float:
+    from elastream.core.quantity import parse_quantity
+
+    try:
+        quantity = parse_quantity(text)
+    except BadInput as wrong:
+        raise BadInput(f"{flag}: {wrong}") from None
+    if quantity.unit or quantity.value < 1:
+        raise BadInput(f"{flag}: found {text!r}; it must be a number of at least 1, such as 500k")
+    return quantity.value
+
+
+def _run(plan: BenchPlan, *, quiet: bool) -> BenchResult:
+    from tempfile import TemporaryDirectory
+
+    from elastream.cli.progress import Progress
+    from elastream.jobs.benching import bench as measure
+    from elastream.jobs.local import local_spark
+
+    jars: list[Path] = []
+    if plan.sink == "kafka":
+        from elastream.kafka.jars import connector_jars
+
+        jars = connector_jars(tell)
+    with TemporaryDirectory(prefix="elastream-bench-") as name, Progress(2, 1.0, quiet=quiet) as progress:
+        folder, begun = Path(name), [""]
+        progress.begin("starting Spark")
+        progress.at(0.0)
+
+        def show(part: str, done: float) -> None:
+            if part != begun[0]:
+                if begun[0]:
+                    progress.end()
+                begun[0] = part
+                progress.begin(part)
+            progress.at(done)
+
+        with local_spark(folder, jars=jars) as spark:
+            return measure(spark, plan, folder, show)
+
+
+def _print(job: str, plan: BenchPlan, result: BenchResult) -> None:
+    from rich.table import Table
+
+    screen = console()
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column(job, no_wrap=True)
+    table.add_column("")
+    for name, text in _lines(plan, result):
+        table.add_row(name, text)
+    print_table(screen, table)
+    for verdict in dict.fromkeys(result.verdicts):
+        screen.print(verdict.sentence, soft_wrap=True)
+
+
+def _lines(plan: BenchPlan, result: BenchResult) -> list[tuple[str, str]]:
+    from elastream.cli.latencies import spelt
+    from elastream.cli.strips import compact
+
+    run = result.throughput
+    after = "unknown, there was one batch" if run.rps is None else f"{run.rps:,.0f} events/s after the first batch"
+    lines = [
+        ("throughput", f"{after}, {run.with_first_rps:,.0f} with it"),
+        ("", f"{run.events:,} events in {run.batches} batches into sink {plan.sink}, on {_slots()} slots"),
+    ]
+    if result.state is None:
+        lines.append(("state", "none"))
+    else:
+        state = result.state
+        lines.append(
+            (
+                "state",
+                f"{state.rows:,} rows, {compact(state.bytes)}B at most; a commit takes {state.commit_s * 1000:.0f} ms",
+            )
+        )
+    lines.append(("delay", f"{spelt(result.delay)}  at {result.rate_rps:,.0f} events/s, from arrival to commit"))
+    if result.results is not None:
+        lines.append(("result latency", f"{spelt(result.results.first)}  from a result's first input to its commit"))
+        lines.append(("last to result", f"{spelt(result.results.last)}  from its last input"))
+        if result.results.flushed:
+            more = f"{result.results.flushed:,} results left out: the end of the input let them out, not their time"
+            lines.append(("", f"{more}; --for or --option timeFactor=N shows more of them"))
+    return lines
+
+
+def _slots() -> int:
+    import os
+
+    return os.cpu_count() or 1
+
+
+def _as_json(job: str, plan: BenchPlan, result: BenchResult) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    measured = asdict(result)
+    measured["verdicts"] = [verdict._asdict() for verdict in result.verdicts]
+    return {"job": job, "sink": plan.sink, "seed": plan.seed, "slots": _slots(), **measured}

@@ -1,0 +1,209 @@
+"""How fast a job is on this machine, and how long its records and results take, on Spark inside this process.
+
+First all events have arrived before the query starts, and it works through them batch by batch: throughput and state.
+Then the same job gets them at a rate that it can stand: delay and result latency.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from elastream.jobs.batches import Batch
+from elastream.jobs.inputs import embedded, stream_options
+from elastream.jobs.job import Job, jobs
+from elastream.jobs.judging import Verdict, answered, inputs_of, judge
+from elastream.jobs.latency import Latency, ResultLatency, delay, result_latency, sources_of
+from elastream.jobs.output import told, writer, written
+from elastream.jobs.running import events_to_come, run_to_the_end
+from elastream.jobs.settings import BATCHES, read_limit
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+EVENTS_RPS = 10_000.0
+"""Of the events' own time: a million of them are a hundred seconds of it, enough for windows to come and go."""
+PACED_S = 15.0
+LOAD = 0.5
+"""Share of the throughput that events arrive with in the second part: more, and what is measured is a queue."""
+# Far more than any job here takes for it, on a machine that does other things too.
+_LEAST_RPS = 200.0
+_PATIENCE_S = 300.0
+# Events begin when the query has been made, or they would wait for that.
+_AHEAD_S = 1.0
+
+Show = Callable[[str, float], None]
+"""Is told which part a run is in, and how far that has come, from 0 to 1."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchPlan:
+    """What to measure."""
+
+    job: Job
+    events: int
+    sink: str = "parquet"
+    rate_rps: float | None = None
+    """Of the second part; None: half of the throughput that was measured."""
+    paced_s: float = PACED_S
+    seed: int = 0
+    options: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Of the events."""
+    kafka: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Of Spark's Kafka sink."""
+
+    @property
+    def _common(self) -> dict[str, str]:
+        flush = {"flush": "1h"} if self.job.result.is_final else {}
+        return {**flush, "seed": str(self.seed)}
+
+    @property
+    def all_at_once(self) -> dict[str, str]:
+        """Options of events that have arrived long before the query starts."""
+        return {
+            **self._common,
+            "workload": f"constant({EVENTS_RPS:g})",
+            "rowsPerBatch": str(-(-self.events // BATCHES)),
+            **self.options,
+            "rows": str(self.events),
+            "start": "0",
+        }
+
+    def paced(self, rate_rps: float, start_s: float) -> dict[str, str]:
+        """Options of events that arrive at a rate."""
+        factor = float(self.options.get("timeFactor", "1"))
+        return {
+            **self._common,
+            "workload": f"constant({rate_rps:.0f})",
+            "rowsPerBatch": str(read_limit(rate_rps)),
+            **self.options,
+            # Of the workload's time, which may pass faster.
+            "duration": f"{self.paced_s * factor:g}s",
+            "start": f"{start_s:.3f}",
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Throughput:
+    """Events per second while there was always something to read."""
+
+    events: int
+    batches: int
+    with_first_rps: float
+    rps: float | None
+    """Over the batches after the first, which compiles; None: there is no other."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateSize:
+    """The most that a query held."""
+
+    rows: int
+    bytes: int
+    commit_s: float
+    """Of a batch, all partitions together: the median."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenchResult:
+    """What came of it."""
+
+    throughput: Throughput
+    state: StateSize | None
+    """None: the job keeps none."""
+    rate_rps: float
+    delay: Latency | None
+    results: ResultLatency | None
+    """None: the sink is not one whose rows can be read again."""
+    verdicts: tuple[Verdict, ...]
+    """Of both parts, if the rows can be read again."""
+
+
+def bench(spark: SparkSession, plan: BenchPlan, folder: Path, show: Show = lambda part, done: None) -> BenchResult:
+    """Run both parts; what they write is in the folder."""
+    options = plan.all_at_once
+    found = _run(spark, plan, options, folder / "throughput", show, at_once=True)
+    throughput = throughput_of(found)
+    verdicts = [_verdict(plan, options, folder / "throughput")]
+    rate_rps = plan.rate_rps or max(1.0, LOAD * (throughput.rps or throughput.with_first_rps))
+    options = plan.paced(rate_rps, time.time() + _AHEAD_S)
+    paced = _run(spark, plan, options, folder / "latency", show, at_once=False)
+    verdicts.append(_verdict(plan, options, folder / "latency"))
+    sources = sources_of(plan.job, options)
+    results = None
+    if plan.sink == "parquet":
+        right = answered(plan.job, inputs_of(plan.job, options))
+        results = result_latency(plan.job, sources, paced, right, told(plan.job.result, folder / "latency"))
+    return BenchResult(
+        throughput=throughput,
+        state=state_of(found),
+        rate_rps=rate_rps,
+        delay=delay(sources, paced),
+        results=results,
+        verdicts=tuple(verdict for verdict in verdicts if verdict is not None),
+    )
+
+
+def throughput_of(batches: Sequence[Batch]) -> Throughput:
+    """Up to the last batch that read something."""
+    reading = [batch for batch in batches if batch.rows]
+    first, last = reading[0], reading[-1]
+    events = sum(batch.rows for batch in reading)
+    after_s = last.committed_s - first.committed_s
+    return Throughput(
+        events=events,
+        batches=len(reading),
+        with_first_rps=events / (last.committed_s - first.began_s),
+        rps=(events - first.rows) / after_s if len(reading) > 1 else None,
+    )
+
+
+def state_of(batches: Sequence[Batch]) -> StateSize | None:
+    """The most rows and bytes, and what a commit takes."""
+    states = [batch.state for batch in batches if batch.state is not None]
+    if not states:
+        return None
+    return StateSize(
+        rows=max(state.rows for state in states),
+        bytes=max(state.bytes for state in states),
+        commit_s=median(state.commit_s for state in states),
+    )
+
+
+def _run(
+    spark: SparkSession, plan: BenchPlan, options: Mapping[str, str], folder: Path, show: Show, *, at_once: bool
+) -> list[Batch]:
+    part = "throughput" if at_once else "latency"
+    total = events_to_come(plan.job, options)
+    streams = {name: given.sound for name, given in embedded(spark, plan.job, options).items()}
+    name = f"{jobs.name_of(plan.job)} {part}".replace("-", "_").replace(" ", "_")
+    rows = plan.job.query(streams)
+    writing = writer(rows, plan.job.result, plan.sink, name=name, folder=folder, kafka=plan.kafka)
+    if at_once:
+        writing = writing.trigger(availableNow=True)
+    log = run_to_the_end(
+        writing.start(),
+        total,
+        patience_s=_PATIENCE_S + total / _LEAST_RPS,
+        show=lambda read: show(part, read / max(total, 1)),
+    )
+    return log.batches
+
+
+def _verdict(plan: BenchPlan, options: Mapping[str, str], folder: Path) -> Verdict | None:
+    if plan.sink != "parquet":
+        return None
+    return judge(plan.job, inputs_of(plan.job, options), written(plan.job.result, folder))
+
+
+def checked(plan: BenchPlan) -> BenchPlan:
+    """The same plan; options of which the events cannot be made are told before anything starts."""
+    for options in (plan.all_at_once, plan.paced(1.0, 0.0)):
+        stream_options(plan.job, options)
+        events_to_come(plan.job, options)
+    return plan

@@ -1,0 +1,54 @@
+"""The streams of Nexmark's queries, and settings that several of them have."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from elastream.core.errors import BadInput
+from elastream.jobs.job import Stream
+from elastream.registry import setting
+
+_NO_HOT_ONES = MappingProxyType({"hotAuctionRatio": "1", "hotSellersRatio": "1", "hotBiddersRatio": "1"})
+_SOUND = {
+    "persons": "id IS NOT NULL AND name IS NOT NULL AND city IS NOT NULL AND state IS NOT NULL",
+    "auctions": "id IS NOT NULL AND seller IS NOT NULL AND category IS NOT NULL",
+    "bids": "auction IS NOT NULL AND bidder IS NOT NULL AND price IS NOT NULL",
+}
+# Of a load of persons and auctions alone, where a person comes with three auctions.
+_SHARES = {"persons": 0.25, "auctions": 0.75}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Skewed:
+    """What every query has to choose."""
+
+    hot: bool = setting(True, doc="some auctions, sellers and bidders have more than their share, as published")
+
+    def stream(self, name: str) -> Stream:
+        """One that this query reads."""
+        chosen: Mapping[str, str] = {} if self.hot else _NO_HOT_ONES
+        options = MappingProxyType({"stream": name, **chosen})
+        return Stream(name=name, generator="nexmark", options=options, share=_SHARES.get(name, 1.0), sound=_SOUND[name])
+
+
+def microseconds(seconds: float) -> int:
+    """What both engines count in."""
+    return round(seconds * 1e6)
+
+
+def interval(seconds: float) -> str:
+    """A duration as Spark reads it."""
+    return f"{microseconds(seconds)} microseconds"
+
+
+def check_positive(name: str, **durations_s: float | None) -> None:
+    """Refuse a duration that is none."""
+    for key, value in durations_s.items():
+        if value is not None and value <= 0:
+            raise BadInput(f"job {name}: {key}: found {value:g}; it must be more than 0")
+
+
+def check_watermark(name: str, watermark_s: float) -> None:
+    """Refuse a watermark ahead of the events."""
+    if watermark_s < 0:
+        raise BadInput(f"job {name}: watermark_s: found {watermark_s:g}; it must be 0 or more")

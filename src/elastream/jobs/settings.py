@@ -1,0 +1,72 @@
+"""What a job is run with: every setting that matters, its value and why, in one place.
+
+Values called published are those of van Dongen and Van den Poel (2021). Measured is throughput of `deduplicate` with
+little state on two shared cores: median and range of three pairs of runs (`benchmarks/job_settings.py`), where our
+settings against themselves gave x0.99 (0.96 to 1.03) at the beginning and the machine grew busier after it: a range
+that holds 1 says nothing. Counts of files are exact. Batches follow each other as fast as possible unless a command
+says otherwise (published, but for windows that slide by minutes): one that waits makes every record wait.
+"""
+
+from __future__ import annotations
+
+from elastream.spark.session import SessionSetting, session_settings
+
+READ_LIMIT_S = 20.0
+"""A batch reads at most so many seconds of input at the rate that the job can stand (published). Without a limit a
+backlog becomes one batch, of which nothing is committed, and nothing can be given to executors that come, until all of
+it is done."""
+
+BATCHES = 10
+"""Into so many an input is cut that has arrived before the query starts: the first, which compiles, is a small part."""
+
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+HDFS = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
+
+_FROM_THE_SESSION = ("spark.locality.wait", "spark.sql.shuffle.partitions")
+
+
+def job_settings(slots: int) -> tuple[SessionSetting, ...]:
+    """Everything beside what makes a session elastic; `slots` is the most that the job will ever have."""
+    elastic = [one for one in session_settings((1, slots)) if one.key in _FROM_THE_SESSION]
+    return (
+        *elastic,
+        SessionSetting(
+            "spark.sql.streaming.stateStore.providerClass",
+            ROCKSDB,
+            "state outside of the heap, so that fewer executors can hold more of it each; it has a price while state is"
+            " little: the store on the heap had x1.43 the throughput (1.11 to 1.86)",
+        ),
+        SessionSetting(
+            "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled",
+            "true",
+            "a commit writes what a batch has changed, and not all files of the state: without it x0.92 (0.72 to 0.94),"
+            " and 94 files for 54 after eight batches",
+        ),
+        SessionSetting(
+            "spark.sql.streaming.minBatchesToRetain",
+            "2",
+            "a restart needs the last batch; with 100, the default, old versions of all state stay on disk: 78 files"
+            " for 54 after eight batches; throughput is not affected as far as can be told (published)",
+        ),
+        SessionSetting(
+            "spark.sql.streaming.multipleWatermarkPolicy",
+            "min",
+            "the slower of two streams sets the pace; max, the published value, drops its rows",
+        ),
+        SessionSetting(
+            "spark.sql.streaming.fileSink.log.deletion",
+            "false",
+            "in which batch a row came out can be told only while the log of every batch is there",
+        ),
+        SessionSetting("spark.sql.session.timeZone", "UTC", "results do not depend on where they are computed"),
+    )
+
+
+def settings_of(slots: int) -> dict[str, str]:
+    """For `builder.config(map=...)`."""
+    return {one.key: one.value for one in job_settings(slots)}
+
+
+def read_limit(rate_rps: float) -> int:
+    """Rows of a batch for a job that can stand so many per second."""
+    return max(1, round(rate_rps * READ_LIMIT_S))
