@@ -280,6 +280,41 @@ MUTANTS = (
         after="    times = times.clip(max=0)\n    return Difference(\n",
         test="tests/spark/exactly_once/test_comparing.py::test_one_row_that_is_there_twice_is_noticed_and_named",
     ),
+    Mutant(
+        fault="a job's output is right whatever rows it lacks",
+        file="src/elastream/jobs/judging.py",
+        before='return less("expected", "found"), less("found", "expected")',
+        after='return 0, less("found", "expected")',
+        test="tests/unit/test_judging.py::test_one_row_that_is_missing_is_noticed",
+    ),
+    Mutant(
+        fault="a job's output may have rows twice",
+        file="src/elastream/jobs/judging.py",
+        before="EXCEPT ALL",
+        after="EXCEPT",
+        test="tests/unit/test_judging.py::test_one_row_that_is_there_twice_is_noticed",
+    ),
+    Mutant(
+        fault="the first event that flushes is an event like any other",
+        file="src/elastream/events/timing.py",
+        before="offsets >= self.flush_after, round",
+        after="offsets > self.flush_after, round",
+        test="tests/unit/events/test_events.py::test_at_the_end_one_event_per_partition_is_far_ahead",
+    ),
+    Mutant(
+        fault="a total of executors that others have changed stays as they changed it",
+        file="src/elastream/spark/executors.py",
+        before="len(self.roster.since_s) < total and",
+        after="False and",
+        test="tests/unit/test_executors.py::test_a_total_that_somebody_else_has_changed_is_asked_for_again_after_a_while",
+    ),
+    Mutant(
+        fault="a measured model puts the cost of batches on the records",
+        file="src/elastream/simulator/measured.py",
+        before="_LEAST_SPREAD = 0.1",
+        after="_LEAST_SPREAD = 1e9",
+        test="tests/unit/simulator/test_measured.py::test_the_costs_of_a_simulated_application_are_found_again",
+    ),
 )
 
 

@@ -13,6 +13,8 @@ from elastream.core.errors import BadInput, ElastreamError
 
 if TYPE_CHECKING:
     from elastream.cli.live_run import LivePlan, LiveResult
+    from elastream.spark.capacity import EmulatedCapacity
+    from elastream.spark.timescale import TimeScale
 
 LIVE: dict[str, Any] = {
     "job": "deduplicate",
@@ -29,7 +31,7 @@ LIVE: dict[str, Any] = {
     # Each batch has a cost of its own, which on a few cores grows with the executors: not too many of them.
     "trigger": "6s",
     "tick": "2s",
-    "capacity": 1000.0,
+    "capacity": "1k",
     "time_scale": 1.0,
     "guards": ["stabilise(down=12s)"],
     "seed": 0,
@@ -68,9 +70,9 @@ def live(
     duration: Annotated[str, typer.Option(metavar="TIME", help="How long events arrive.")] = LIVE["duration"],
     trigger: Annotated[str, typer.Option(metavar="TIME|asap", help="When batches start.")] = LIVE["trigger"],
     tick: Annotated[str, typer.Option(metavar="TIME", help="Time between two looks.")] = LIVE["tick"],
-    capacity: Annotated[float, typer.Option(metavar="ROWS", help="Rows/s that a slot is limited to.")] = LIVE[
-        "capacity"
-    ],
+    capacity: Annotated[
+        str, typer.Option(metavar="ROWS|real", help="Rows/s that a slot is limited to; real: what the machine gives.")
+    ] = LIVE["capacity"],
     time_scale: Annotated[float, typer.Option(metavar="FACTOR", help="The load's time passes so much faster.")] = 1.0,
     guard: GuardTexts = None,
     seed: Annotated[int, typer.Option(help="Of the workload's noise and of the events.")] = 0,
@@ -113,7 +115,7 @@ def planned(
     duration: str,
     trigger: str,
     tick: str,
-    capacity: float,
+    capacity: str,
     time_scale: float,
     guards: list[str],
     seed: int,
@@ -130,7 +132,6 @@ def planned(
     from elastream.cli.reading import plain_settings, read_bounds, read_guards, read_policy, read_seconds
     from elastream.jobs.output import check_sink
     from elastream.jobs.running import events_to_come
-    from elastream.spark.capacity import EmulatedCapacity
     from elastream.spark.timescale import TimeScale
     from elastream.workloads import parse_workload
 
@@ -145,8 +146,6 @@ def planned(
     )
     duration_s = read_seconds(duration, "--duration")
     parse_workload(workload).series(duration_s=scale.workload_s(duration_s), seed=seed)
-    if capacity <= 0:
-        raise BadInput(f"--capacity: found {capacity:g}; it must be more than 0 rows/s")
     kafka = read_pairs(sink_options, "--sink-option")
     check_sink(sink, kafka)
     read = read_job(job)
@@ -160,7 +159,8 @@ def planned(
         policy=chosen.name,
         policy_settings=plain_settings(chosen.policy),
         executors=read_bounds(executors, "--executors"),
-        capacity=EmulatedCapacity(rows_per_s=capacity, scale=scale),
+        capacity=_capacity(capacity, scale),
+        scale=scale,
         trigger_s=trigger_s,
         tick_s=tick_s,
         slo_s=read_seconds(slo, "--slo") if slo is not None else None,
@@ -171,6 +171,19 @@ def planned(
     # Options that no events can be made with are told now.
     events_to_come(plan.job, plan.options)
     return plan
+
+
+def _capacity(text: str, scale: TimeScale) -> EmulatedCapacity | None:
+    """What a slot is limited to, or None if it is not."""
+    from elastream.core.quantity import parse_quantity
+    from elastream.spark.capacity import EmulatedCapacity
+
+    if text == "real":
+        return None
+    try:
+        return EmulatedCapacity(rows_per_s=parse_quantity(text).value, scale=scale)
+    except BadInput:
+        raise BadInput(f"--capacity: found {text!r}; it must be rows/s, more than 0, or real") from None
 
 
 def run(plan: LivePlan, out: Path | None) -> None:
@@ -185,7 +198,7 @@ def run(plan: LivePlan, out: Path | None) -> None:
         raise BadInput(f"--out {folder}: the folder is not empty; choose another one")
     folder.mkdir(parents=True, exist_ok=True)
     view = LiveView(plan.duration_s, title=f"{plan.policy} on {plan.executors[0]} to {plan.executors[1]} executors")
-    for line in (plan.capacity.note(), *plan.capacity.scale.lines()):
+    for line in ([plan.capacity.note()] if plan.capacity else []) + list(plan.scale.lines()):
         tell(line)
     with view:
         result = run_live(plan, folder, view, tell)

@@ -20,6 +20,7 @@ from elastream.jobs.output import told, writer, written
 from elastream.jobs.running import events_to_come, run_to_the_end
 from elastream.jobs.settings import settings_of
 from elastream.spark.capacity import EmulatedCapacity
+from elastream.spark.timescale import TimeScale
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -41,7 +42,9 @@ class LivePlan:
     policy: str
     policy_settings: dict[str, Any]
     executors: tuple[int, int]
-    capacity: EmulatedCapacity
+    capacity: EmulatedCapacity | None
+    """What slots are limited to; None: the work is real."""
+    scale: TimeScale = TimeScale()
     trigger_s: float | None = 3.0
     tick_s: float = 2.0
     slo_s: float | None = None
@@ -69,11 +72,11 @@ class LivePlan:
             **flush,
             "workload": self.workload,
             "seed": str(self.seed),
-            "duration": f"{self.duration_s * self.capacity.scale.factor}s",
+            "duration": f"{self.duration_s * self.scale.factor}s",
             # As many as the largest size has slots: a task has a cost of its own, which a few cores feel.
             "partitions": str(self.executors[1]),
             **self.events,
-            "timeFactor": str(self.capacity.scale.factor),
+            "timeFactor": str(self.scale.factor),
         }
 
 
@@ -105,7 +108,7 @@ def run_live(plan: LivePlan, folder: Path, view: LiveView, say: Callable[[str], 
             guards=plan.guards or None,
             tick_s=plan.tick_s,
             journal__folder=str(journal),
-            emulated=plan.capacity.note(),
+            emulated=plan.capacity.note() if plan.capacity else None,
         )
         try:
             _await_least(plan, handle)
@@ -147,7 +150,9 @@ def _await_least(plan: LivePlan, handle: Attachment | SwitchedOff) -> None:
 def _run_query(plan: LivePlan, spark: SparkSession, folder: Path) -> list[Batch]:
     # One time zero for all streams: their events belong together.
     options = {**plan.options, "start": f"{time.time():.3f}"}
-    streams = {name: plan.capacity.limit(given.sound) for name, given in embedded(spark, plan.job, options).items()}
+    streams = {name: given.sound for name, given in embedded(spark, plan.job, options).items()}
+    if plan.capacity is not None:
+        streams = {name: plan.capacity.limit(rows) for name, rows in streams.items()}
     writing = writer(
         plan.job.query(streams), plan.job.result, plan.sink, name=plan.name, folder=folder, kafka=plan.kafka
     )

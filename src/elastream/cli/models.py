@@ -34,8 +34,11 @@ def models(
         return
     from rich.table import Table
 
-    from elastream.simulator.models import MODELS
+    from elastream.simulator.model import ApplicationModel
+    from elastream.simulator.models import MODELS, any_model, measured_jobs
     from elastream.simulator.published import PUBLISHED
+
+    measured = [one for one in map(any_model, measured_jobs()) if isinstance(one, ApplicationModel)]
 
     if json:
         micro = [
@@ -45,7 +48,7 @@ def models(
                 "doc": one.doc,
                 "queries": [query.name for query in one.queries],
             }
-            for one in MODELS.values()
+            for one in [*MODELS.values(), *measured]
         ]
         continuous = [
             {"name": one.name, "engine": "continuous", "doc": one.doc, "queries": [one.name]}
@@ -57,7 +60,7 @@ def models(
     table.add_column("model", no_wrap=True)
     table.add_column("engine", no_wrap=True)
     table.add_column("what it is")
-    for model in MODELS.values():
+    for model in [*MODELS.values(), *measured]:
         table.add_row(model.name, "micro-batch", model.doc)
     for job in PUBLISHED.values():
         table.add_row(job.name, "continuous", job.doc)

@@ -1,6 +1,8 @@
-"""Models to start with, by name. A job's own model is measured from recorded runs; these are plausible stand-ins."""
+"""Models by name: plausible ones to start with, and those of the jobs, which were measured from recorded runs."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 from elastream.core.errors import UnknownName
 from elastream.core.observation import Trigger
@@ -85,10 +87,20 @@ def model(name: str) -> ApplicationModel:
     return MODELS[name]
 
 
+def measured_jobs() -> dict[str, Path]:
+    """Files of `elastream models --measure`, by the name of the job."""
+    return {file.stem: file for file in sorted((Path(__file__).parent / "measured_jobs").glob("*.yaml"))}
+
+
 def any_model(name: str) -> ApplicationModel | DataflowModel:
     """The model of that name, of either engine."""
+    from elastream.simulator.modelfile import read_model
+
     if name in PUBLISHED:
         return PUBLISHED[name]
-    if name not in MODELS:
-        raise UnknownName("unknown model", name, [*MODELS, *PUBLISHED])
-    return MODELS[name]
+    if name in MODELS:
+        return MODELS[name]
+    measured = measured_jobs()
+    if name not in measured:
+        raise UnknownName("unknown model", name, [*MODELS, *measured, *PUBLISHED])
+    return read_model(measured[name])

@@ -1,0 +1,29 @@
+"""A job of the catalogue whose streams are topics, to files and then to a topic; ends when all has been read."""
+
+import json
+import sys
+from pathlib import Path
+
+from elastream.jobs.catalogue import jobs
+from elastream.jobs.inputs import from_kafka
+from elastream.jobs.local import local_spark
+from elastream.jobs.output import writer
+from elastream.kafka.jars import connector_jars
+
+
+def main() -> None:
+    name, bootstrap, folder = sys.argv[1], sys.argv[2], Path(sys.argv[3])
+    options, topics = json.loads(sys.argv[4]), json.loads(sys.argv[5])
+    job, servers = jobs.build(name), {"kafka.bootstrap.servers": bootstrap}
+    with local_spark(folder, slots=2, jars=connector_jars()) as spark:
+        reading = {**servers, "startingOffsets": "earliest", "maxOffsetsPerTrigger": "6000"}
+        for sink, more in (("parquet", {}), ("kafka", {**servers, "topic": topics["out"]})):
+            into = folder / sink
+            into.mkdir()
+            streams = {key: given.sound for key, given in from_kafka(spark, job, options, topics, reading).items()}
+            writing = writer(job.query(streams), job.result, sink, name=sink, folder=into, kafka=more)
+            writing.trigger(availableNow=True).start().awaitTermination()
+
+
+if __name__ == "__main__":
+    main()
