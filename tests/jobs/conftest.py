@@ -1,4 +1,4 @@
-"""One Spark in this process for all tests of jobs: what they compute does not depend on where they run."""
+"""Spark in this process for the tests of jobs, one session per file: what they compute needs no cluster."""
 
 import sys
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ import pytest
 from tests.spark.driving import SHORT_LIVED
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def spark() -> Iterator[Any]:
     """Two threads, as many state partitions."""
     from pyspark.sql import SparkSession

@@ -26,7 +26,8 @@ OPTIONS = {"workload": "constant(500)", "rows": "12000", "seed": "5", "partition
 PATIENCE_S = 600.0
 
 
-@pytest.mark.parametrize("name", ["yahoo", pytest.param("nexmark-q8", marks=pytest.mark.full)])
+@pytest.mark.full
+@pytest.mark.parametrize("name", ["yahoo", "nexmark-q8"])
 def test_a_job_gives_the_right_rows_from_topics_to_files_and_to_a_topic(
     name: str, broker: LocalBroker, tmp_path: Path
 ) -> None:

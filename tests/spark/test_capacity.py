@@ -21,6 +21,7 @@ def seconds(spark: SparkSession, capacity: EmulatedCapacity) -> float:
     return time.monotonic() - start
 
 
+@pytest.mark.full
 def test_capacity_follows_the_slots(spark_on: SparkOn, tmp_path: Path) -> None:
     quick, steady = EmulatedCapacity(rows_per_s=1e9), EmulatedCapacity(rows_per_s=2_000)
     settings = hiding(tmp_path)

@@ -11,7 +11,7 @@ from elastream.policies import policies
 from elastream.simulator.measured import fitted, measured
 from elastream.simulator.model import ApplicationModel
 from elastream.simulator.modelfile import read_model, written_model
-from elastream.simulator.models import model
+from elastream.simulator.models import any_model, measured_jobs, model
 from elastream.simulator.run import Simulation
 from elastream.workloads import parse_workload
 from tests.stories.telling import Story
@@ -73,3 +73,11 @@ def test_a_stage_that_took_nothing_in_has_a_fixed_cost_only() -> None:
 def test_a_run_that_is_too_short_is_refused_with_the_remedy() -> None:
     with pytest.raises(BadInput, match="no query finished 11 batches; record a longer run"):
         measured(watched(model("enrich"), "constant(5k)", minutes=1), "short")
+
+
+def test_the_jobs_that_were_measured_can_be_simulated() -> None:
+    for name in measured_jobs():
+        app = any_model(name)
+        assert isinstance(app, ApplicationModel)
+        assert "measured on spark" in app.doc
+        assert watched(app, "constant(200)", minutes=5)[-1].queries[0].backlog is not None
