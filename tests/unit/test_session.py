@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from elastream.core.errors import CannotRun
-from elastream.spark.session import check, configure, session_settings
+from elastream.spark.session import check, configure, expected_executors, session_settings
 
 
 class Builder:
@@ -20,6 +20,8 @@ class Builder:
 
 
 class Context:
+    startTime = 1_000_000
+
     def __init__(self, master: str, **conf: str) -> None:
         self.master = master
         self._conf = {key.replace("_", "."): value for key, value in conf.items()}
@@ -38,6 +40,14 @@ class Session:
 
 def checked(session: object, **how: Any) -> None:
     check(session, **how)  # type: ignore[arg-type]
+
+
+def test_an_application_that_has_just_begun_waits_for_its_executors_and_an_older_one_has_those_it_has() -> None:
+    standalone = Context("spark://127.0.0.1:7077", spark_cores_max="8", spark_executor_cores="2")
+    assert expected_executors(standalone, 1_010.0) == 4
+    assert expected_executors(standalone, 1_100.0) is None
+    assert expected_executors(Context("yarn", spark_executor_instances="3"), 1_010.0) == 3
+    assert expected_executors(Context("yarn"), 1_010.0) is None
 
 
 def test_every_setting_says_why() -> None:

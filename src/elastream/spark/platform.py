@@ -49,9 +49,8 @@ class SparkPlatform:
         self._context: Any = spark.sparkContext
         self._clock = clock
         self._watch = JvmWatch.install(spark, asks_logs=asks_logs)
-        self.executors = Executors(
-            SparkBackend(spark), clock, shrink_by=shrink_by, expected=expected_executors(self._context), limits=limits
-        )
+        expected = expected_executors(self._context, clock.utc_s())
+        self.executors = Executors(SparkBackend(spark), clock, shrink_by=shrink_by, expected=expected, limits=limits)
         self._observing = Observing(
             application=str(spark.sparkContext.applicationId),
             bounds=bounds,

@@ -105,8 +105,17 @@ def check(spark: SparkSession, *, shrink_by: str = "decommission") -> None:
         )
 
 
-def expected_executors(context: Any) -> int | None:
-    """How many executors the application was started with, or None if its settings do not say."""
+BEGINNING_S = 60.0
+"""By then an application has the executors that it was started with, or will not get them."""
+
+
+def expected_executors(context: Any, utc_s: float) -> int | None:
+    """How many executors an application that has just begun will have, or None if its settings do not say.
+
+    One that has run for a while has those that are there: somebody may have let the others go.
+    """
+    if utc_s - context.startTime / 1_000 > BEGINNING_S:
+        return None
     conf = context.getConf()
     if str(context.master).startswith("spark://"):
         # A standalone cluster gives all it may, and does not look at spark.executor.instances.
