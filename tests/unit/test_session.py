@@ -20,10 +20,8 @@ class Builder:
 
 
 class Context:
-    startTime = 1_000_000
-
     def __init__(self, master: str, **conf: str) -> None:
-        self.master = master
+        self.master, self.startTime = master, 1_000_000
         self._conf = {key.replace("_", "."): value for key, value in conf.items()}
 
     def getConf(self) -> dict[str, str]:
