@@ -24,8 +24,7 @@ def flushed(name: str, options: dict[str, str]) -> dict[str, str]:
 
 # One of each kind; the others, and every preset, are in the long matrix.
 SELECTED = (
-    "aggregation", "enrichment", "nexmark-q1", "nexmark-q11", "nexmark-q3", "nexmark-q5", "nexmark-q8", "traffic",
-    "wordcount", "yahoo",
+    "aggregation", "enrichment", "nexmark-q1", "nexmark-q11", "nexmark-q5", "nexmark-q8", "wordcount", "yahoo",
 )  # fmt: skip
 NAMES = [pytest.param(name, marks=() if name in SELECTED else pytest.mark.full) for name in jobs.names()]
 

@@ -107,7 +107,14 @@ def read(spark: Any, job: Job, options: Mapping[str, str], folder: Path) -> dict
     return inputs
 
 
-@pytest.mark.parametrize("name", ["aggregation", "enrichment", "taxi", "traffic", "wordcount", "yahoo"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "enrichment",
+        "yahoo",
+        *(pytest.param(name, marks=pytest.mark.full) for name in ("aggregation", "taxi", "traffic", "wordcount")),
+    ],
+)
 def test_bad_messages_change_no_answer_are_counted_and_can_be_kept(name: str, spark: Any, tmp_path: Path) -> None:
     job = jobs.build(name)
     options = {**OPTIONS, "flush": "1h"} if job.result.is_final else OPTIONS

@@ -68,7 +68,7 @@ CASES: dict[str, tuple[str, dict[str, object], Lateness]] = {
         Lateness(watermark_s=WATERMARK_S, counts_until=itself, seen=wanted_by_q3),
     ),
 }
-IN_THE_DEFAULT_RUN = ("windows", "windowed join")
+IN_THE_DEFAULT_RUN = ("windows",)
 
 
 def options_for(name: str, options: Mapping[str, str]) -> dict[str, str]:

@@ -114,7 +114,9 @@ def killed(broker: LocalBroker) -> None:
     os.kill(broker.pid, signal.SIGKILL)
 
 
-@pytest.mark.parametrize("end", [LocalBroker.stop, killed], ids=["stopped", "killed"])
+@pytest.mark.parametrize(
+    "end", [pytest.param(LocalBroker.stop, id="stopped", marks=pytest.mark.full), pytest.param(killed, id="killed")]
+)
 def test_a_broker_that_restarts_in_mid_run_loses_and_doubles_nothing(
     broker: LocalBroker, topic: str, end: Callable[[LocalBroker], None]
 ) -> None:

@@ -171,6 +171,7 @@ def words() -> Iterator[int]:
         yield server.getsockname()[1]
 
 
+@pytest.mark.full
 def test_a_socket_word_count_is_held_because_its_lag_is_unknown_and_an_interrupt_leaves_nothing_behind(
     tmp_path: Path,
 ) -> None:
