@@ -40,6 +40,12 @@ def checked(session: object, **how: Any) -> None:
     check(session, **how)  # type: ignore[arg-type]
 
 
+def test_executors_of_several_cores_that_the_user_has_set_count_in_the_upper_bound() -> None:
+    built = configure(Builder(**{"spark.executor.cores": "4"}), executors=(1, 3))
+    assert built._options["spark.cores.max"] == "12"
+    assert built._options["spark.executor.cores"] == "4"
+
+
 def test_an_application_that_has_just_begun_waits_for_its_executors_and_an_older_one_has_those_it_has() -> None:
     standalone = Context("spark://127.0.0.1:7077", spark_cores_max="8", spark_executor_cores="2")
     assert expected_executors(standalone, 1_010.0) == 4

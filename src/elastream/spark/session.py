@@ -67,12 +67,15 @@ def session_settings(executors: tuple[int, int] = (1, 12), cores: int = 1) -> tu
     )
 
 
-def configure(builder: Any, executors: tuple[int, int] = (1, 12), cores: int = 1) -> Any:
+def configure(builder: Any, executors: tuple[int, int] = (1, 12), cores: int | None = None) -> Any:
     """Set what an elastic session needs on a `SparkSession.builder`; what the user has set stays.
 
-    `elastream.session_settings()` lists every setting with its reason.
+    `cores` are those of one executor; without them, what the builder says, or 1. `elastream.session_settings()` lists
+    every setting with its reason.
     """
     given = getattr(builder, "_options", {})
+    if cores is None:
+        cores = int(given.get("spark.executor.cores", "1"))
     for setting in session_settings(executors, cores):
         if setting.key not in given:
             builder = builder.config(setting.key, setting.value)
