@@ -66,10 +66,8 @@ class LivePlan:
     @property
     def options(self) -> dict[str, str]:
         """Of the events of the whole job."""
-        # Without it the last windows of a job would stay open for ever.
-        flush = {"flush": "1h"} if self.job.result.is_final else {}
         return {
-            **flush,
+            **self.job.result.flush,
             "workload": self.workload,
             "seed": str(self.seed),
             "duration": f"{self.duration_s * self.scale.factor}s",

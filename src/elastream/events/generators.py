@@ -89,6 +89,14 @@ def number(given: Mapping[str, str], name: str, default: str = "") -> float:
         raise BadInput(f"source: {name}: {wrong}") from None
 
 
+def share(given: Mapping[str, str], name: str) -> float:
+    """An option that is a part of all, and none of it where nothing is said."""
+    value = number(given, name, "0")
+    if not 0 <= value <= 1:
+        raise BadInput(f"source: {name}: found {given[name.lower()]}; it must be between 0 and 1")
+    return value
+
+
 def whole(given: Mapping[str, str], name: str, default: str, *, least: int) -> int:
     """An option that is a whole number."""
     value = number(given, name, default)

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from elastream.core.errors import BadInput, UnknownName
-from elastream.events.generators import Generator, batches, maker, number, whole
+from elastream.events.generators import Generator, batches, maker, number, share, whole
 from elastream.events.timing import Stretch, Timing
 from elastream.events.wire import MESSAGES
 from elastream.workloads import RateSeries, parse_workload
@@ -55,7 +55,6 @@ class SourceOptions:
     rows: int | None
     partitions: int
     rows_per_batch: int | None
-    time_factor: float
     flush_s: float | None
     is_json: bool
     timing: Timing
@@ -72,7 +71,8 @@ class SourceOptions:
         """Arrivals over the seconds that pass on the wall since the start."""
         # In the workload's time; one record then stands for as many as the factor, or rates would grow with it.
         drawn = parse_workload(self.workload).series(duration_s=self.duration_s or DRAWN_S, seed=self.seed)
-        return RateSeries(drawn.times_s / self.time_factor, drawn.rates, drawn.duration_s / self.time_factor)
+        factor = self.timing.time_factor
+        return RateSeries(drawn.times_s / factor, drawn.rates, drawn.duration_s / factor)
 
     @cached_property
     def stretch(self) -> Stretch:
@@ -143,7 +143,6 @@ def _parsed(text: str) -> SourceOptions:
         rows=whole(given, "rows", "", least=0) if "rows" in given else None,
         partitions=partitions,
         rows_per_batch=whole(given, "rowsPerBatch", "", least=1) if "rowsperbatch" in given else None,
-        time_factor=_positive(given, "timeFactor", "1"),
         flush_s=_positive(given, "flush") if "flush" in given else None,
         is_json=_is_json(given.get("payload", "columns")),
         timing=_timing(given, seed),
@@ -177,9 +176,6 @@ def events(options: Mapping[str, str], first: int, end: int) -> pa.Table:
 
 
 def _timing(given: Mapping[str, str], seed: int) -> Timing:
-    late_share = number(given, "lateShare", "0")
-    if not 0 <= late_share <= 1:
-        raise BadInput(f"source: lateShare: found {given['lateshare']}; it must be between 0 and 1")
     late_by_s = number(given, "lateBy", "0")
     if not 0 <= late_by_s <= _LATEST_S:
         raise BadInput(f"source: lateBy: found {given['lateby']}; it must be from 0s to {_LATEST_S:g}s")
@@ -188,7 +184,7 @@ def _timing(given: Mapping[str, str], seed: int) -> Timing:
         epoch_s=whole(given, "epoch", str(EPOCH_S), least=0),
         time_factor=_positive(given, "timeFactor", "1"),
         disorder=whole(given, "disorder", "1", least=1),
-        late_share=late_share,
+        late_share=share(given, "lateShare"),
         late_by_s=late_by_s,
     )
 

@@ -14,6 +14,15 @@ def scrambled(numbers: IntArray, seed: int) -> NDArray[np.uint64]:
     return mixed ^ (mixed >> np.uint64(31))
 
 
+def skewed(random: NDArray[np.uint64], over: int, hot_share: float) -> IntArray:
+    """64 random bits to a number below `over`: 0 has its share, the others are even. A share of 0: all are even."""
+    high, low = random >> np.uint64(32), random & np.uint64(0xFFFFFFFF)
+    hot_below = round(hot_share * 2**32)
+    if not hot_below or over == 1:
+        return spread(low, over)
+    return np.where(high < hot_below, 0, 1 + spread(low, over - 1))
+
+
 def spread(random: NDArray[np.uint64], over: int) -> IntArray:
     """32 random bits to a number below `over`, which is at most 2**32, evenly."""
     return ((random * np.uint64(over)) >> np.uint64(32)).astype(np.int64)

@@ -7,11 +7,10 @@ from typing import ClassVar, Self
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
-from numpy.typing import NDArray
 
-from elastream.core.errors import BadInput
-from elastream.events.generators import number, whole
-from elastream.events.randomness import IntArray, scrambled, spread
+from elastream.events.columns import HEAD, HEAD_NAMES, head
+from elastream.events.generators import share, whole
+from elastream.events.randomness import IntArray, scrambled, skewed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,7 +18,7 @@ class Words:
     """Sentences of equally many words, all equally frequent unless one is hot."""
 
     options: ClassVar[tuple[str, ...]] = ("words", "vocabulary", "hotShare")
-    schema: ClassVar[str] = "offset BIGINT, partition INT, event_time TIMESTAMP, line STRING"
+    schema: ClassVar[str] = f"{HEAD}, line STRING"
     key_column: ClassVar[str | None] = None
 
     seed: int
@@ -32,35 +31,23 @@ class Words:
 
     @classmethod
     def made(cls, given: Mapping[str, str], *, seed: int, partitions: int) -> Self:
-        hot_share = number(given, "hotShare", "0")
-        if not 0 <= hot_share <= 1:
-            raise BadInput(f"source: hotShare: found {given['hotshare']}; it must be between 0 and 1")
         return cls(
             seed=seed,
             partitions=partitions,
             words=whole(given, "words", "20", least=1),
             vocabulary=whole(given, "vocabulary", "1000", least=1),
-            hot_share=hot_share,
+            hot_share=share(given, "hotShare"),
         )
 
     def batch(self, offsets: IntArray, event_time_us: IntArray) -> pa.RecordBatch:
         places = (offsets[:, np.newaxis] * self.words + np.arange(self.words)).ravel()
-        random = scrambled(places, self.seed)
-        chosen = self._chosen(random >> np.uint64(32), random & np.uint64(0xFFFFFFFF))
+        chosen = skewed(scrambled(places, self.seed), self.vocabulary, self.hot_share)
         spelt = pa.array([f"word{number}" for number in range(self.vocabulary)]).take(pa.array(chosen))
         ends = pa.array(np.arange(len(offsets) + 1, dtype=np.int32) * self.words)
         return pa.RecordBatch.from_arrays(
             [
-                pa.array(offsets),
-                pa.array((offsets % self.partitions).astype(np.int32)),
-                pa.array(event_time_us).cast(pa.timestamp("us", tz="UTC")),
+                *head(offsets, event_time_us, self.partitions),
                 pc.binary_join(pa.ListArray.from_arrays(ends, spelt), " "),
             ],
-            names=["offset", "partition", "event_time", "line"],
+            names=[*HEAD_NAMES, "line"],
         )
-
-    def _chosen(self, high: NDArray[np.uint64], low: NDArray[np.uint64]) -> IntArray:
-        hot_below = round(self.hot_share * 2**32)
-        if not hot_below or self.vocabulary == 1:
-            return spread(low, self.vocabulary)
-        return np.where(high < hot_below, 0, 1 + spread(low, self.vocabulary - 1))

@@ -59,8 +59,7 @@ class BenchPlan:
 
     @property
     def _common(self) -> dict[str, str]:
-        flush = {"flush": "1h"} if self.job.result.is_final else {}
-        return {**flush, "seed": str(self.seed)}
+        return {**self.job.result.flush, "seed": str(self.seed)}
 
     @property
     def all_at_once(self) -> dict[str, str]:

@@ -39,6 +39,11 @@ class Result:
     is_final: bool = False
     """Rows come out when the watermark has passed what they are made of, and not before."""
 
+    @property
+    def flush(self) -> dict[str, str]:
+        """Options of events that end, so that their last rows come out: without them the last windows stay open."""
+        return {"flush": "1h"} if self.is_final else {}
+
 
 class Job(Protocol):
     """A frozen dataclass: its fields are the settings of the job, with the published values as defaults."""

@@ -94,7 +94,7 @@ def result_latency(
         return None
     found = _joined(job.result, answer, told)
     source = next(iter(sources.values()))
-    epoch_s, factor = source.timing.epoch_s, source.time_factor
+    epoch_s, factor = source.timing.epoch_s, source.timing.time_factor
 
     def created_s(name: str) -> NDArray[np.float64]:
         return np.asarray(min(starts_s) + (found[name] / 1e6 - epoch_s) / factor)

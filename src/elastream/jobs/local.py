@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 
 from elastream.jobs.settings import settings_of
 from elastream.machine.java import java_home
+from elastream.machine.ports import LOOPBACK
 from elastream.spark.driver import DriverEnvironment
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-LOOPBACK = "127.0.0.1"
 
 
 @contextmanager

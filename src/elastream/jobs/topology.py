@@ -51,7 +51,7 @@ def topology_of(
     from elastream.spark.watch import JvmWatch
 
     # What waits for a watermark is to come out too.
-    options = {"flush": "1h", **options} if job.result.is_final else dict(options)
+    options = {**job.result.flush, **options}
     watch = JvmWatch.install(spark, asks_logs=False)
     try:
         looking = _Looking(watch)
