@@ -78,9 +78,9 @@ MUTANTS = (
     ),
     Mutant(
         fault="the last observation is returned again",
-        file="src/elastream/simulator/platform.py",
-        before="        seen = self._look(now_s)\n",
-        after="        seen = self._seen = getattr(self, '_seen', None) or self._look(now_s)\n",
+        file="src/elastream/simulator/measuring.py",
+        before="        seen = look(now_s)\n",
+        after="        seen = self._seen = getattr(self, '_seen', None) or look(now_s)\n",
         test="tests/stories/test_scaling.py::test_a_falling_load_gives_workers_back_and_keeps_up",
     ),
     Mutant(
