@@ -55,7 +55,17 @@ from elastream.policies.ds2_actions import (
     with_floor,
 )
 from elastream.policies.ds2_equations import corrected, rate_ratio
-from elastream.policies.ds2_interval import Numbers, Totals, arrivals, parts_of_output, reading_rps, totals, true_rates
+from elastream.policies.ds2_interval import (
+    Numbers,
+    Parts,
+    Totals,
+    arrivals,
+    growth,
+    parts_of_output,
+    reading_rps,
+    totals,
+    true_rates,
+)
 from elastream.policies.ds2_sizing import Rounding, Rules, Sizing, Sources, has_own_pools, sized
 from elastream.registry import setting
 
@@ -88,8 +98,8 @@ class Memory(TypedDict):
     wanted: dict[str, int]
     warm_until_s: float
     rates: dict[str, Numbers]
-    parts: dict[str, dict[str, float]]
-    """Query -> 'upstream > downstream' -> part of the output, where an operator feeds several."""
+    parts: dict[str, Parts]
+    """Of every query, how the output of operators that feed several others is parted."""
     behind: dict[str, Behind]
     interval: Interval | None
     proposals: list[dict[str, int]]
@@ -239,9 +249,11 @@ class DS2:
     def _measured(self, memory: Memory, began: Totals, now: Observation) -> Memory:
         """An interval has passed."""
         ended = totals(now)
-        rates = self._rates(memory["rates"], true_rates(began, ended, self.max_busy), now)
+        grown = growth(began, ended)
+        rates = self._rates(memory["rates"], true_rates(grown, now.at_s, self.max_busy), now)
         parts = {
-            query.id: memory["parts"].get(query.id, {}) | parts_of_output(query, began, ended) for query in now.queries
+            query.id: memory["parts"].get(query.id, {}) | parts_of_output(query, grown, began, ended)
+            for query in now.queries
         }
         after: Memory = {**memory, "began": ended, "rates": rates, "parts": parts, "is_disturbed": False}
         load = self._why_ignored(memory, began) or self._load(after, began, ended, now)

@@ -45,13 +45,13 @@ def required(
     rates: Mapping[str, TrueRates | None],
     *,
     factor: float = 0.0,
-    parts: Mapping[tuple[str, str], float] = MappingProxyType({}),
+    parts: Mapping[str, Mapping[str, float]] = MappingProxyType({}),
 ) -> dict[str, Answer]:
     """Instances for every operator that is no source, in the order in which data reaches them.
 
     `feeds` are pairs of upstream and downstream. Sources give out what `source_rps` says, whatever their size. Every
-    downstream operator receives all that is given out, as in the paper, or where `parts` names the edge that part of
-    it. A size is `1 + factor` times what equation 7 asks for, and at least one.
+    downstream operator receives all that is given out, as in the paper, or where `parts` (downstream -> upstream ->
+    part) names the edge that part of it. A size is `1 + factor` times what equation 7 asks for, and at least one.
     """
     way, in_cycles = _walk(tuple(feeds), tuple(rates), tuple(source_rps))
     answers: dict[str, Answer] = {}
@@ -63,7 +63,7 @@ def required(
             idle.add(name)
             answer = Required(0.0, 0.0, 1, 0.0)
         else:
-            arriving = _arriving(name, feeders, given, parts)
+            arriving = _arriving(feeders, given, parts.get(name))
             answer = arriving if isinstance(arriving, str) else _required(arriving, rates.get(name), factor)
         answers[name] = answer
         given[name] = None if isinstance(answer, str) else answer.output_rps
@@ -112,7 +112,7 @@ def _required(arriving: float, rates: TrueRates | None, factor: float) -> Answer
 
 
 def _arriving(
-    name: str, feeders: Sequence[str], given: Mapping[str, float | None], parts: Mapping[tuple[str, str], float]
+    feeders: Sequence[str], given: Mapping[str, float | None], parts: Mapping[str, float] | None
 ) -> float | str:
     """The sum of what reaches an operator, or who keeps it from being known."""
     total = 0.0
@@ -120,7 +120,7 @@ def _arriving(
         rps = given[feeder]
         if rps is None or not 0 <= rps < math.inf:
             return f"what {feeder} will give out is not known"
-        total += rps * parts.get((feeder, name), 1.0) if parts else rps
+        total += rps * parts.get(feeder, 1.0) if parts else rps
     return total if feeders else "nothing feeds it"
 
 

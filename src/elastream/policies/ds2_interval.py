@@ -6,12 +6,17 @@ quotient; the mean of the instances' own quotients, as in equation 5, differs fr
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import TypedDict
+from functools import lru_cache
+from typing import NamedTuple, TypedDict
 
 from elastream.core.observation import Observation, Query
-from elastream.core.topology import Operator
+from elastream.core.topology import Edge, Operator
 
 Numbers = list[float | None]
+
+
+Parts = dict[str, dict[str, float]]
+"""Downstream -> upstream -> the part of the output of the latter that goes to the former."""
 
 
 class Totals(TypedDict):
@@ -24,6 +29,14 @@ class Totals(TypedDict):
     """'query/source' -> records arrived, and when that was true."""
     queues: dict[str, float]
     """'query/operator' -> records that wait in front of it, where that is known."""
+
+
+class Grown(NamedTuple):
+    """What an operator has done between two looks."""
+
+    taken: float
+    given: float | None
+    useful_s: float
 
 
 def totals(now: Observation) -> Totals:
@@ -44,63 +57,72 @@ def totals(now: Observation) -> Totals:
     return {"at_s": now.at_s, "work": work, "logs": logs, "queues": queues}
 
 
-def true_rates(began: Totals, ended: Totals, max_busy: float) -> dict[str, Numbers]:
-    """Records in and out per second of useful time of every operator that worked in between, and when that was.
-
-    Where an operator can be busy for a share of `max_busy` at most, that much counts as all of its time.
-    """
-    rates: dict[str, Numbers] = {}
-    before, at_s = began["work"], ended["at_s"]
+def growth(began: Totals, ended: Totals) -> dict[str, Grown]:
+    """What every operator has done in between that has worked in both looks and was not reset."""
+    found: dict[str, Grown] = {}
+    before = began["work"]
     for name, (records_in, records_out, busy_s) in ended["work"].items():
         if name not in before or records_in is None or busy_s is None:
             continue
         in_before, out_before, busy_before = before[name]
         taken, useful_s = records_in - (in_before or 0.0), busy_s - (busy_before or 0.0)
         # A total that fell was reset: the interval says nothing.
-        if useful_s <= 0 or taken < 0:
+        if useful_s < 0 or taken < 0:
             continue
         given = None if records_out is None or out_before is None else records_out - out_before
-        per_s = max_busy / useful_s
-        rates[name] = [taken * per_s, None if given is None or given < 0 else given * per_s, at_s]
-    return rates
-
-
-def parts_of_output(query: Query, began: Totals, ended: Totals) -> dict[str, float]:
-    """'upstream > downstream' -> the part of its output that goes there, of operators that feed several others.
-
-    The paper's equations let each of these receive all of it. What an operator has received, taken in or still waiting,
-    tells how much it was, unless two such operators feed it; then, and where nothing was measured, it is all of it.
-    """
-    feeds = [(edge.upstream, edge.downstream) for edge in query.topology.edges]
-    followers = Counter(upstream for upstream, _ in feeds)
-    if not followers or max(followers.values()) == 1:
-        return {}
-    given = {name: _grown(query, name, 1, began, ended) for name in followers}
-    on_edge = {feed: given[feed[0]] for feed in feeds if followers[feed[0]] == 1}
-    found: dict[str, float] = {}
-    for upstream, downstream in feeds:
-        others = [feed for feed in feeds if feed[1] == downstream and feed[0] != upstream]
-        received, whole = _received(query, downstream, began, ended), given[upstream]
-        known = [amount for feed in others if (amount := on_edge.get(feed)) is not None]
-        if followers[upstream] > 1 and received is not None and whole and len(known) == len(others):
-            found[f"{upstream} > {downstream}"] = min(1.0, max(0.0, received - sum(known)) / whole)
+        found[name] = Grown(taken, None if given is None or given < 0 else given, useful_s)
     return found
 
 
-def _received(query: Query, name: str, began: Totals, ended: Totals) -> float | None:
-    taken, subject = _grown(query, name, 0, began, ended), f"{query.id}/{name}"
-    waiting = ended["queues"].get(subject, 0.0) - began["queues"].get(subject, 0.0)
-    return None if taken is None else taken + waiting
+def true_rates(grown: Mapping[str, Grown], at_s: float, max_busy: float) -> dict[str, Numbers]:
+    """Records in and out per second of useful time of every operator that worked, and when that was.
+
+    Where an operator can be busy for a share of `max_busy` at most, that much counts as all of its time.
+    """
+    rates: dict[str, Numbers] = {}
+    for name, (taken, given, useful_s) in grown.items():
+        if useful_s > 0:
+            per_s = max_busy / useful_s
+            rates[name] = [taken * per_s, None if given is None else given * per_s, at_s]
+    return rates
 
 
-def _grown(query: Query, name: str, place: int, began: Totals, ended: Totals) -> float | None:
-    """How much a total of an operator has grown; None if that is not known or it was reset."""
-    subject = f"{query.id}/{name}"
-    before, after = began["work"].get(subject), ended["work"].get(subject)
-    if before is None or after is None:
-        return None
-    first, last = before[place], after[place]
-    return None if first is None or last is None or last < first else last - first
+def parts_of_output(query: Query, grown: Mapping[str, Grown], began: Totals, ended: Totals) -> Parts:
+    """The part of the output of an operator with several followers that each of these receives.
+
+    The paper's equations let each of them receive all of it. What an operator has received, taken in or still waiting,
+    tells how much it was, unless two such operators feed it; then, and where nothing was measured, it is all of it.
+    """
+    found: Parts = {}
+    first, last = began["queues"], ended["queues"]
+    for name, parted, others in _forks(query.topology.edges):
+        subject = f"{query.id}/{name}"
+        fed, whole = grown.get(subject), grown.get(f"{query.id}/{parted}")
+        if fed is None or whole is None or not whole.given:
+            continue
+        received: float | None = fed.taken + last.get(subject, 0.0) - first.get(subject, 0.0)
+        for other in others:
+            feeder = grown.get(f"{query.id}/{other}")
+            received = None if received is None or feeder is None or feeder.given is None else received - feeder.given
+        if received is not None:
+            found[name] = {parted: min(1.0, max(0.0, received) / whole.given)}
+    return found
+
+
+# Like the way through the graph, its forks stay the same for hours.
+@lru_cache(maxsize=64)
+def _forks(edges: tuple[Edge, ...]) -> list[tuple[str, str, list[str]]]:
+    """Operators that one with several followers feeds, that one, and the others that feed them."""
+    followers = Counter(edge.upstream for edge in edges)
+    feeders: dict[str, list[str]] = {}
+    for edge in edges:
+        feeders.setdefault(edge.downstream, []).append(edge.upstream)
+    found = []
+    for name, those in feeders.items():
+        parted = [feeder for feeder in those if followers[feeder] > 1]
+        if len(parted) == 1:
+            found.append((name, parted[0], [feeder for feeder in those if feeder != parted[0]]))
+    return found
 
 
 def arrivals(query: Query, began: Totals, ended: Totals) -> dict[str, float] | str:

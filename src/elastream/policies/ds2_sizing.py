@@ -16,7 +16,7 @@ from typing import Literal
 from elastream.core.observation import Observation, Query
 from elastream.core.topology import Operator
 from elastream.policies.ds2_equations import Answer, Required, TrueRates, required
-from elastream.policies.ds2_interval import Numbers
+from elastream.policies.ds2_interval import Numbers, Parts
 
 Rounding = Literal["per_pool", "per_operator"]
 Sources = Literal["count", "leave"]
@@ -78,7 +78,7 @@ def sized(
     rates: Mapping[str, Numbers],
     serial: Collection[str],
     rules: Rules,
-    parts: Mapping[str, Mapping[str, float]] = MappingProxyType({}),
+    parts: Mapping[str, Parts] = MappingProxyType({}),
 ) -> Sizing:
     """Slots for every pool. `flows` says of every query what arrives at the operators that read its sources, `parts`
     how the output of its operators is parted."""
@@ -106,7 +106,7 @@ def _answers(
     flow: Mapping[str, float],
     rates: Mapping[str, Numbers],
     rules: Rules,
-    parts: Mapping[str, float],
+    parts: Parts,
 ) -> dict[str, Answer]:
     """The equations for one query. Where readers count, the logs in front of them are the equations' sources."""
     prefix = f"{query.id}/"
@@ -115,15 +115,14 @@ def _answers(
         found = rates.get(prefix + operator.name)
         true[operator.name] = None if found is None or found[0] is None else TrueRates(1, found[0], found[1])
     feeds = [(edge.upstream, edge.downstream) for edge in query.topology.edges]
-    parted = {feed: part for feed in feeds if (part := parts.get(" > ".join(feed))) is not None} if parts else {}
     # A source that makes its records itself takes none in: what it gives out is the rate, as in the paper.
     takes_in = {work.name for work in query.operators if work.records_in is not None}
     if rules.sources == "count" and takes_in.issuperset(flow):
         logs = {f"the log of {name}": rps for name, rps in flow.items()}
         feeds += zip(logs, flow, strict=True)
-        return required(feeds, logs, true, factor=rules.factor, parts=parted)
+        return required(feeds, logs, true, factor=rules.factor, parts=parts)
     given = {name: rps * _selectivity(true[name]) for name, rps in flow.items()}
-    return required(feeds, given, true, factor=rules.factor, parts=parted)
+    return required(feeds, given, true, factor=rules.factor, parts=parts)
 
 
 def _selectivity(rates: TrueRates | None) -> float:

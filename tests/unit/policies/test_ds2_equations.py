@@ -110,7 +110,7 @@ def test_every_downstream_operator_receives_all_that_is_given_out() -> None:
 
 def test_a_part_of_the_output_reaches_where_one_is_named() -> None:
     rates = {name: TrueRates(1, 10.0, 40.0) for name in ("a", "b", "c")}
-    found = required([("s", "a"), ("a", "b"), ("a", "c")], {"s": 10.0}, rates, parts={("a", "b"): 0.25})
+    found = required([("s", "a"), ("a", "b"), ("a", "c")], {"s": 10.0}, rates, parts={"b": {"a": 0.25}})
     assert {name: answer.input_rps for name, answer in found.items() if isinstance(answer, Required)} == {
         "a": 10.0, "b": 10.0, "c": 40.0,
     }  # fmt: skip
