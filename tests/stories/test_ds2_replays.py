@@ -149,27 +149,60 @@ def test_a_frequent_word_is_not_scaled_for_and_makes_no_loop(policy: str, share:
     assert (made[1].value - made[0].value) / (looks[-1].at_s - looks[0].at_s) < 0.5 * 20 * 1e6 / 60
 
 
-def test_a_rate_that_halves_is_followed_in_two_steps_down_and_the_way_up_takes_three() -> None:
-    """Published: 40 s 14/7, 150 s 19/11, 803 s 7/4, 900 s 7/5.
+# Instances really needed where the sizes in the end are 19 and 7, 11 and 5.
+NEEDED = [(18.5, 6.5, 10.5, 4.5), (18.1, 6.1, 10.1, 4.1), (18.9, 6.9, 10.9, 4.9), (18.9, 6.1, 10.9, 4.1)]
 
-    The model's capacity is a power of the size through both ends, and on such a curve the way up from 10/5 has at least
-    three steps, whichever sizes between 18 and 19, 6 and 7, 10 and 11, 4 and 5 are really needed. The published steps
-    lie on no such curve: 14 from 10 instances, and 19 from 14, mean that 40 % more of them did at most 9 % more, and
-    36 % more after that did 29 % more at least.
-    """
-    story = run(published("flink-wordcount"), "step(2M, 1M, at=800s)", "ds2-dynamic-wordcount", minutes=25)
+
+@pytest.mark.parametrize("needed", NEEDED)
+def test_a_rate_that_halves_is_followed_in_two_steps_up_and_two_down(needed: tuple[float, ...]) -> None:
+    """Published: 40 s 14/7, 150 s 19/11, 803 s 7/4, 900 s 7/5."""
+    story = run(on_machines(*needed), "step(2M, 1M, at=800s)", "ds2-dynamic-wordcount", minutes=25)
     found = decided(story)
     up = [(at_s, sizes) for at_s, sizes in found[1:] if at_s < 800]
     down = [(at_s, sizes) for at_s, sizes in found[1:] if at_s >= 800]
     assert up[0][0] == 40.0
-    assert [sizes["flatmap"] for _, sizes in up] == [15, 18, 19]
+    assert up[0][1]["flatmap"] in (13, 14)
     assert up[-1][1] == {"flatmap": 19, "count": 11}
     assert up[-1][0] <= 200.0
+    assert len(up) == 2
     assert down[0][0] == 810.0
-    assert len(down) == 2
     assert down[-1][1] == {"flatmap": 7, "count": 5}
-    # The recorded redeployments, in order; the fifth is as long as usual.
-    assert downtimes(story) == pytest.approx([30.0, 50.0, 42.0, 30.0, 30.0], abs=10.0)
+    assert down[-1][0] <= 900.0
+    assert len(down) == 2
+    # The recorded redeployments, in order.
+    assert downtimes(story) == pytest.approx([30.0, 50.0, 42.0, 30.0], abs=10.0)
+
+
+def on_machines(flatmap_2m: float, flatmap_1m: float, count_2m: float, count_1m: float) -> DataflowModel:
+    """The job, with so many instances needed for 2M sentences/s on several machines and for 1M/s on one."""
+    model = published("flink-wordcount")
+    near = {"flatmap": 1e6 / flatmap_1m, "count": 20e6 / count_1m}
+    apart = {"flatmap": 2e6 / flatmap_2m, "count": 40e6 / count_2m}
+    operators = tuple(
+        replace(one, rate_rps=near[one.name], apart_cost=1 - apart[one.name] / near[one.name])
+        if one.name in near
+        else one
+        for one in model.operators
+    )
+    return replace(model, operators=operators)
+
+
+def test_on_a_power_law_through_the_same_sizes_the_way_up_takes_three_steps() -> None:
+    """Whichever sizes between 18 and 19, 6 and 7 are really needed.
+
+    The published steps lie on no such curve: 14 from 10 instances, and 19 from 14, mean that 40 % more of them did at
+    most 9 % more, and 36 % more after that did 29 % more at least.
+    """
+    model = published("flink-wordcount")
+    curves = {"flatmap": (289_000.0, 0.663), "count": (5_840_000.0, 0.818)}
+    operators = tuple(
+        replace(one, rate_rps=curves[one.name][0], scaling=curves[one.name][1], apart_cost=0.0)
+        if one.name in curves
+        else one
+        for one in model.operators
+    )
+    story = run(replace(model, operators=operators), "constant(2M)", "ds2-dynamic-wordcount", minutes=10)
+    assert [sizes["flatmap"] for _, sizes in decided(story)] == [10, 16, 18, 19]
 
 
 def downtimes(story: Story) -> list[float]:

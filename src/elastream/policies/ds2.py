@@ -239,12 +239,29 @@ class DS2:
             if memory["wanted"] and began is not None:
                 # The change was decided when the present interval began, or within it.
                 seen["warm_until_s"] = max(seen["warm_until_s"], began["at_s"] + self.warm_up_s)
-                # Sizes that also work off lag go up and down with it.
-                seen["acted"] = _changed(memory, now, keeps=self.drain_s is None)
+                seen["acted"] = self._changed(memory, now)
             seen["wanted"], seen["proposals"], seen["interval"] = wanted, [], None
         else:
             seen["acted"] = settled(memory["acted"], now)
         return seen
+
+    def _changed(self, memory: Memory, now: Observation) -> Acted:
+        """What there was before a change, to be compared with what comes after it."""
+        acted, interval = memory["acted"], memory["interval"]
+        change: Change | None = None
+        if interval is not None and interval["unknown"] is None:
+            change = {
+                "before": memory["wanted"],
+                "after": now.wanted(),
+                "load_rps": interval["load_rps"],
+                "achieved": achieved_share(interval["ratio"]),
+                "is_corrected": interval["is_corrected"],
+            }
+            if self.drain_s is None:
+                # Sizes that also work off lag go up and down with it.
+                acted = needed_after_all(acted, change)
+        rates = memory["rates"] if has_own_pools(now) else {}
+        return changed(acted, now, memory["wanted"], change, rates, self.least_gain)
 
     def _measured(self, memory: Memory, began: Totals, now: Observation) -> Memory:
         """An interval has passed."""
@@ -369,23 +386,6 @@ class DS2:
             "ratio": load.ratio,
             "is_corrected": final != sizes,
         }
-
-
-def _changed(memory: Memory, now: Observation, *, keeps: bool) -> Acted:
-    """What there was before a change, to be compared with what comes after it."""
-    interval = memory["interval"]
-    rates = memory["rates"] if has_own_pools(now) else {}
-    if interval is None or interval["unknown"] is not None:
-        return changed(memory["acted"], now, memory["wanted"], None, rates)
-    change: Change = {
-        "before": memory["wanted"],
-        "after": now.wanted(),
-        "load_rps": interval["load_rps"],
-        "achieved": achieved_share(interval["ratio"]),
-        "is_corrected": interval["is_corrected"],
-    }
-    acted = needed_after_all(memory["acted"], change) if keeps else memory["acted"]
-    return changed(acted, now, memory["wanted"], change, rates)
 
 
 def _unknown(reason: str) -> Interval:

@@ -13,6 +13,10 @@ from elastream.policies.ds2_interval import Numbers
 _SAME_LOAD = 0.1
 # How long a change takes as long as none was seen: redeployments in the paper took 30 to 50 s.
 _FIRST_GUESS_S = 30.0
+# Who has doubled in vain is not data-parallel. A smaller growth may cost as much as it brings, for instance because
+# another machine is needed: in the paper's own run on Flink ten instances of an operator became fourteen, which did
+# hardly more, and then nineteen, which did enough. It takes two of these.
+_DOUBLED, _IN_VAIN = 2.0, 2
 
 
 class AtLoad(TypedDict):
@@ -55,7 +59,7 @@ class Acted(TypedDict):
     back: dict[str, int] | None
     """Sizes to go back to."""
     grew: dict[str, list[float]]
-    """'query/operator' -> slots and true rate per slot before it grew."""
+    """'query/operator' -> slots and true rate per slot before it grew, and growths in vain before that."""
 
 
 def nothing() -> Acted:
@@ -74,7 +78,12 @@ def achieved_share(ratio: float | None) -> float:
 
 
 def changed(
-    acted: Acted, now: Observation, before: dict[str, int], change: Change | None, rates: Mapping[str, Numbers]
+    acted: Acted,
+    now: Observation,
+    before: dict[str, int],
+    change: Change | None,
+    rates: Mapping[str, Numbers],
+    least_gain: float,
 ) -> Acted:
     """Sizes have changed; `rates` are those of operators with a pool of their own, before the change."""
     slots_per_worker = {pool.name: pool.slots_per_worker for pool in now.pools}
@@ -86,7 +95,8 @@ def changed(
                 grew.pop(name, None)
             rate = rates.get(name, [None])[0]
             if rate and 0 < before.get(pool, 0) < wanted.get(pool, 0):
-                grew[name] = [float(before[pool] * slots_per_worker[pool]), rate]
+                slots = float(before[pool] * slots_per_worker[pool])
+                grew[name] = [slots, rate, _in_vain(grew.get(name), slots, rate, least_gain)]
     return {**acted, "open": change, "back": None, "is_under_way": True, "began_s": now.at_s, "grew": grew}
 
 
@@ -160,7 +170,7 @@ def is_same_load(load_rps: float, before_rps: float) -> bool:
 
 
 def serial(acted: Acted, now: Observation, rates: Mapping[str, Numbers], least_gain: float) -> set[str]:
-    """Operators that grew and do hardly more than before: not data-parallel, whatever their tag says."""
+    """Operators that grew far, or twice, and do hardly more than before: not data-parallel, whatever their tag says."""
     found: set[str] = set()
     if not acted["grew"]:
         return found
@@ -168,13 +178,20 @@ def serial(acted: Acted, now: Observation, rates: Mapping[str, Numbers], least_g
     for query in now.queries:
         for operator in query.topology.operators:
             name = f"{query.id}/{operator.name}"
-            before, rate = acted["grew"].get(name), rates.get(name, [None])[0]
-            if before is None or rate is None or slots.get(operator.pool, 0.0) <= before[0]:
-                continue
-            expected = slots[operator.pool] / before[0] - 1.0
-            if slots[operator.pool] * rate / (before[0] * before[1]) - 1.0 < least_gain * expected:
+            rate = rates.get(name, [None])[0]
+            before, have = acted["grew"].get(name), slots.get(operator.pool, 0.0)
+            if rate is not None and _in_vain(before, have, rate, least_gain) >= _IN_VAIN:
                 found.add(name)
     return found
+
+
+def _in_vain(before: list[float] | None, slots: float, rate: float, least_gain: float) -> float:
+    """Growths in a row that an operator did hardly more after, the last one among them; a doubling counts for two."""
+    if before is None or slots <= before[0]:
+        return 0.0
+    expected = slots / before[0] - 1.0
+    helped = slots * rate / (before[0] * before[1]) - 1.0 >= least_gain * expected
+    return 0.0 if helped else before[2] + (_IN_VAIN if slots >= _DOUBLED * before[0] else 1.0)
 
 
 def _grows(change: Change) -> bool:

@@ -157,9 +157,12 @@ class ContinuousEngine:
     def _set_speeds(self) -> None:
         """Let instances be as fast as their workers are now."""
         self.settle_accounts()
+        room = self.model.machine_slots
+        apart = room is not None and max(map(len, self._crews)) > room
         for operator in self.operators:
             crew = self._crews[operator.number]
-            slowness = [worker.slowness(self.now_s, 1.0) for worker in crew]
+            normal = 1.0 / (1.0 - operator.model.apart_cost) if apart else 1.0
+            slowness = [worker.slowness(self.now_s, 1.0) * normal for worker in crew]
             nodes = list(dict.fromkeys(worker.node for worker in crew if worker.node is not None))
             longest_ms = self.model.places.longest_ms(nodes) if self.model.places else 0.0
             operator.set(len(slowness), slowness, longest_ms, self.model.step_s)

@@ -77,6 +77,8 @@ class OperatorModel:
     """n instances do the work of n ** scaling."""
     delay_cost_rps: float = 0.0
     """Records per second that all instances together lose for each millisecond between the most distant workers."""
+    apart_cost: float = 0.0
+    """Share of its rate that an instance loses when the job does not fit on one machine: records cross the network."""
     hot_share: float = 0.0
     """Share of the most frequent key: one instance gets all of it, and its part of the rest."""
     window: WindowModel | None = None
@@ -148,6 +150,9 @@ class DataflowModel:
     places: PlacesModel | None = None
     cluster_workers: int | None = None
     """Workers there are for all pools together; None: always enough."""
+    machine_slots: int | None = None
+    """Slots of one machine. Instances of different operators share a slot, as in Flink, so that a job fits on one
+    machine if its largest operator does. None: it always fits."""
     stops_sources_until: float | None = None
     """Heron: a full buffer stops all sources until it has been emptied to this share. None: an operator whose buffer is
     full holds back those that feed it, as in Flink."""
@@ -267,6 +272,8 @@ def _check_operator(operator: OperatorModel, logs: set[str], names: set[str], wh
     check_numbers(operator, where)
     if not operator.rate_rps:
         raise BadInput(f"{where}: rate_rps is 0; an instance that processes nothing holds up the job for good")
+    if operator.apart_cost >= 1:
+        raise BadInput(f"{where}: apart_cost is {operator.apart_cost:g}; it must be below 1")
     if operator.hot_share > 1:
         raise BadInput(f"{where}: hot_share is {operator.hot_share:g}; one key has at most all records")
     if not operator.after:
