@@ -21,15 +21,16 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from benchmarks.machine import machine
 from elastream.events.options import events, parse_options
 from elastream.events.wire import message_batch
+from elastream.jobs.benching import passing
 from elastream.jobs.catalogue import jobs
 from elastream.jobs.inputs import checked, embedded, stream_options
 from elastream.jobs.job import Job, Stream
 from elastream.jobs.local import local_spark
 from elastream.jobs.output import writer
 
-EVENTS, BATCHES, RUNS = 400_000, 5, 3
+EVENTS, BATCHES, RUNS, RATE_RPS = 400_000, 5, 3, 10_000.0
 OPTIONS = {
-    "workload": "constant(10k)",
+    "workload": f"constant({RATE_RPS:g})",
     "rows": str(EVENTS),
     "rowsPerBatch": str(EVENTS // BATCHES),
     "partitions": "2",
@@ -61,12 +62,13 @@ def show(name: str, found: list[tuple[float, float]]) -> None:
 
 def measured(spark: Any, job: Job, folder: Path) -> list[tuple[float, float]]:
     """Rates with our source and from files, run by run; the first of each warms up."""
-    given = stream_options(job, OPTIONS)
+    options = {**OPTIONS, **passing(job, RATE_RPS)}
+    given = stream_options(job, options)
     for stream in job.streams:
         write(stream, given[stream.name], folder / "files" / stream.name)
     found = []
     for number in range(RUNS + 1):
-        ours = {name: one.sound for name, one in embedded(spark, job, OPTIONS).items()}
+        ours = {name: one.sound for name, one in embedded(spark, job, options).items()}
         files = {stream.name: from_files(spark, stream, given[stream.name], folder) for stream in job.streams}
         found.append((rate(job, ours, folder / f"ours-{number}"), rate(job, files, folder / f"files-{number}")))
     return found[1:]

@@ -30,6 +30,12 @@ _MEASURES = {
 }
 
 
+def lanes(points: int) -> int:
+    """Of so many points, all together: each of them reports once a second."""
+    full, rest = divmod(points, len(_LANES))
+    return full * _BEFORE[-1] + _BEFORE[rest]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Roads:
     """All lanes of all points report in turn, so each of them reports once a second if there are as many as events.
@@ -63,8 +69,7 @@ class Roads:
     @property
     def reporting(self) -> int:
         """How many lanes there are."""
-        full, rest = divmod(self.ids, len(_LANES))
-        return full * _BEFORE[-1] + _BEFORE[rest]
+        return lanes(self.ids)
 
     def batch(self, offsets: IntArray, event_time_us: IntArray) -> pa.RecordBatch:
         block, place = np.divmod(offsets % self.reporting, _BEFORE[-1])

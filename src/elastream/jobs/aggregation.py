@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from elastream.events.roads import lanes
 from elastream.jobs.job import Result, Stream, jobs
 from elastream.jobs.windows import bounds, sliding_starts
 from elastream.registry import setting
@@ -36,7 +37,8 @@ class Aggregation:
         """One, with both measures."""
         sound = "id IS NOT NULL AND flow BETWEEN 0 AND 100000 AND speed_kmh BETWEEN 0 AND 1000"
         options = {"measure": "both", "ids": str(self.ids)}
-        return (Stream(name="roads", generator="roads", options=options, is_json=True, sound=sound),)
+        per_s = lanes(self.ids)
+        return (Stream(name="roads", generator="roads", options=options, per_s=per_s, is_json=True, sound=sound),)
 
     def query(self, streams: Mapping[str, DataFrame]) -> DataFrame:
         """Either way one shuffle and one state, and the same rows."""

@@ -68,6 +68,7 @@ class BenchPlan:
             **self._common,
             "workload": f"constant({EVENTS_RPS:g})",
             "rowsPerBatch": str(-(-self.events // BATCHES)),
+            **passing(self.job, EVENTS_RPS),
             **self.options,
             "rows": str(self.events),
             "start": "0",
@@ -75,16 +76,27 @@ class BenchPlan:
 
     def paced(self, rate_rps: float, start_s: float) -> dict[str, str]:
         """Options of events that arrive at a rate."""
-        factor = float(self.options.get("timeFactor", "1"))
+        given = {**passing(self.job, rate_rps), **self.options}
+        factor = float(given.get("timeFactor", "1"))
         return {
             **self._common,
             "workload": f"constant({rate_rps:.0f})",
             "rowsPerBatch": str(read_limit(rate_rps)),
-            **self.options,
+            **given,
             # Of the workload's time, which may pass faster.
             "duration": f"{self.paced_s * factor:g}s",
             "start": f"{start_s:.3f}",
         }
+
+
+def passing(job: Job, rate_rps: float) -> dict[str, str]:
+    """The option that lets events' own time pass so fast that their rate in it is what it should be, if it matters.
+
+    Lanes that report once a second do so at any load: with many reports of a lane in a second, a join by lane and
+    second would be another job.
+    """
+    rates = [stream.per_s for stream in job.streams if stream.per_s is not None]
+    return {"timeFactor": f"{rate_rps / sum(rates):g}"} if rates else {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from elastream.events.roads import lanes
 from elastream.jobs.job import Result, Stream, jobs
 from elastream.jobs.windows import bounds, bucket
 from elastream.registry import setting
@@ -40,7 +41,10 @@ class Enrichment:
         def half(measure: str, sound: str) -> Stream:
             options = {"measure": measure, "ids": str(self.ids)}
             whole = f"id IS NOT NULL AND lane IS NOT NULL AND {sound}"
-            return Stream(name=measure, generator="roads", options=options, share=0.5, is_json=True, sound=whole)
+            return Stream(
+                name=measure, generator="roads", options=options, share=0.5, per_s=lanes(self.ids), is_json=True,
+                sound=whole,
+            )  # fmt: skip
 
         return half("flow", "flow BETWEEN 0 AND 100000"), half("speed", "speed_kmh BETWEEN 0 AND 1000")
 
@@ -52,8 +56,8 @@ class Enrichment:
             rows = streams[stream].withWatermark("event_time", self.watermark)
             return rows.select("id", "lane", sf.window("event_time", "1 second").alias("second"), measured)
 
-        lanes = per_second("flow", "flow").join(per_second("speed", "speed_kmh"), ["id", "lane", "second"])
-        points = lanes.groupBy("second", "id").agg(
+        both = per_second("flow", "flow").join(per_second("speed", "speed_kmh"), ["id", "lane", "second"])
+        points = both.groupBy("second", "id").agg(
             sf.avg("speed_kmh").alias("mean_speed_kmh"), sf.sum("flow").alias("flow")
         )
         return points.select("id", *bounds("second"), "mean_speed_kmh", "flow")

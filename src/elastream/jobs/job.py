@@ -23,6 +23,8 @@ class Stream:
     """Of the generator."""
     share: float = 1.0
     """Of the job's load."""
+    per_s: float | None = None
+    """Events in a second of their own time, where that is part of what they mean; None: as many as the load has."""
     is_json: bool = False
     """Events are JSON text wherever they come from, and reading it is part of the job's work."""
     sound: str = "true"
