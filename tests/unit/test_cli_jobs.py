@@ -108,7 +108,13 @@ def topology(*edges: tuple[str, str]) -> Topology:
 
 def test_a_chain_is_one_line_down() -> None:
     rows = graph(topology(("read-0", "work-0"), ("work-0", "sum-0")), ASCII)
-    assert [(row.drawn, row.operator) for row in rows] == [("*", "read-0"), ("*", "work-0"), ("*", "sum-0")]
+    assert [(row.drawn, row.operator) for row in rows] == [
+        ("*", "read-0"),
+        ("|", None),
+        ("*", "work-0"),
+        ("|", None),
+        ("*", "sum-0"),
+    ]
 
 
 def test_two_sources_meet_in_a_join() -> None:
@@ -118,6 +124,7 @@ def test_two_sources_meet_in_a_join() -> None:
         ("| *", "read-1"),
         ("+-'", None),
         ("*", "join-0"),
+        ("|", None),
         ("*", "sum-1"),
     ]
 

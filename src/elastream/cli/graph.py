@@ -33,6 +33,8 @@ def graph(topology: Topology, characters: str = LINES) -> list[Row]:
             # Another line ends here: it bends over to the first one.
             rows.append(Row(_bent(lanes, mine[0], lane, down, fork, join, across)))
             del lanes[lane]
+        if rows and rows[-1].operator in topology.upstream(name):
+            rows.append(Row(" ".join(down for _ in lanes)))
         at = mine[0] if mine else len(lanes)
         lanes[at : at + 1] = [name]
         rows.append(Row(" ".join(node if lane == at else down for lane in range(len(lanes))), name))

@@ -58,6 +58,8 @@ class Part:
     reused: bool = False
     is_cached: bool = False
     """Whether it begins with what foreachBatch has cached."""
+    is_table: bool = False
+    """Whether nothing but tables lie under it that are no streams."""
     height: int = 0
 
     @property
@@ -144,7 +146,11 @@ class Operators:
             return Place(self.parts[0].name, False) if self.parts else None
         if part.name.startswith(_SINK):
             self.sinks.setdefault(part.name, part)
-        return Place(part.name, True)
+        # A table is read again in every batch, for who needs it: its rows are no records that arrive.
+        reader = part
+        while reader.is_table and reader.feeds is not None:
+            reader = reader.feeds
+        return Place(reader.name, reader is part)
 
     def _part(self, matches: Sequence[Match], shapes: Mapping[int, Sequence[Node]]) -> Part | None:
         for match in matches:
@@ -178,13 +184,17 @@ class Operators:
         for part in reversed(parts):
             part.leaves = {leaves[leaf] for leaf in part.leaves}
             part.below = {leaves[leaf] for leaf in part.below}
+            part.is_table = part.feeds is not None and bool(part.below) and all(map(self._is_table, part.below))
+            if part.is_table:
+                continue
             name = self._name_of(part, taken)
             while name in taken:
                 name += "'"
             part.name = name
             taken.add(name)
-        if _fullness(parts) >= _fullness(self.parts):
-            self.parts = tuple(parts)
+        operators = tuple(part for part in parts if not part.is_table)
+        if _fullness(operators) >= _fullness(self.parts):
+            self.parts = operators
         return parts
 
     def _name_of(self, part: Part, taken: set[str]) -> str:
@@ -211,10 +221,13 @@ class Operators:
         return name
 
     def _source(self, leaf: int) -> str:
-        """A leaf is named by the place of its source; tables that are no streams by their own place."""
+        """A leaf is named by the place of its source; tables that are read together with one by their own place."""
         if leaf >= len(self._sources):
             return str(leaf)
-        return str(self._sources[leaf]) if self._sources[leaf] >= 0 else f"table{leaf}"
+        return f"table{leaf}" if self._is_table(leaf) else str(self._sources[leaf])
+
+    def _is_table(self, leaf: int) -> bool:
+        return leaf < len(self._sources) and self._sources[leaf] < 0
 
     def _leaves(self, columns: Sequence[frozenset[int]]) -> list[int]:
         """Which leaf of the whole plan each leaf of this one is: one that has run dry may be missing."""

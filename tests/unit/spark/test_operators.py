@@ -82,6 +82,23 @@ def test_a_union_read_by_one_stage_keeps_its_name_when_one_of_its_sources_has_no
     assert [part.name for part in operators.parts] == ["work-0", "read-0-1"]
 
 
+def test_a_table_belongs_to_who_reads_it_and_its_rows_are_no_records() -> None:
+    joined = (
+        Node(0, "StateStoreSave", "state 0"),
+        Node(1, "Exchange", ""),
+        Node(2, "BroadcastHashJoin", ""),
+        Node(3, "MicroBatchScan", "columns [1]"),
+        Node(3, "BroadcastExchange", ""),
+        Node(4, "Exchange", ""),
+        Node(5, "Range", "columns [7]"),
+    )
+    operators = Operators()
+    operators.describe((0, -1))
+    assert operators.of(stage(Match(1, True, frozenset({6}))), {1: joined}) == ("read-0", False)
+    assert operators.of(stage(Match(1, True, frozenset({3}))), {1: joined}) == ("read-0", True)
+    assert [part.name for part in operators.parts] == ["aggregate-0", "read-0"]
+
+
 def test_adaptive_execution_changes_no_name() -> None:
     operators = Operators()
     before = name(operators, 1, UNION, {1})
