@@ -96,7 +96,7 @@ class _Looking:
         totals = works.with_live([], {})
         return JobTopology(
             topology=works.topology(totals, [], None),
-            work=works.work(totals, [], None, 0.0, is_foreach=False),
+            work=works.work(totals, [], None, 0.0),
             nodes=dict(self._nodes),
             reads={part.name: self._streams(part.name, job, options) for part in self._parts()},
         )

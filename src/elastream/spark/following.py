@@ -91,7 +91,7 @@ class Following:
         self.ended_s = self._error = self._progress = None
         self._has_waited = False
         self._batches.clear()
-        self._works.operators.restart()
+        self._works.restart()
 
     def terminated(self, event: Event, at_s: float) -> None:
         """A run has ended."""
@@ -182,7 +182,7 @@ class Following:
                 )
                 for place, one in enumerate(self._inputs)
             ),
-            operators=self._works.work(totals, self._inputs, self._sunk, at_s, is_foreach=self._is_foreach),
+            operators=self._works.work(totals, self._inputs, self._sunk, at_s),
             running=running,
             finished=self._finished,
             batches=Reading(self._batches_before(seen), at_s),

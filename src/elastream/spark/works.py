@@ -32,12 +32,29 @@ class Work:
     records_out: float = 0.0
     useful_s: float = 0.0
 
+    batch: int | None = None
+    """The last one that records were counted of."""
+    batch_in: float = 0.0
+    batch_out: float = 0.0
+
     def add(self, stage: StageSeen, *, counts: bool) -> None:
+        """A stage's time, and what it did.
+
+        Every action inside foreachBatch runs the plan again, and so does who samples before sorting: a record counts
+        once in a batch, whichever stage of the operator has it. Else a slot would seem to do twice the work that it
+        does, and half of the slots needed would seem enough.
+        """
         self.useful_s += stage.useful_s
         if not counts:
             return
-        self.records_in += stage.records_in
-        self.records_out += stage.records_out
+        if stage.batch is None or stage.batch != self.batch:
+            self.batch, self.batch_in, self.batch_out = stage.batch, 0.0, 0.0
+        more_in = max(0.0, stage.records_in - self.batch_in)
+        more_out = max(0.0, stage.records_out - self.batch_out)
+        self.records_in += more_in
+        self.records_out += more_out
+        self.batch_in += more_in
+        self.batch_out += more_out
         self.tasks = stage.tasks or self.tasks
 
 
@@ -52,7 +69,6 @@ class Works:
         self._lately_matched_s = 0.0
         self._lately_unmatched_s = 0.0
         self._read = 0.0
-        self._shown_in: dict[str, float] = {}
 
     def take(self, stage: StageSeen, shapes: Shapes) -> None:
         """A stage has ended: give it to an operator, or for good to none."""
@@ -66,6 +82,12 @@ class Works:
         # What is lost held slots for no operator. Many tasks are lost when a query is stopped: no doubt about the rest.
         self.unmatched_s += stage.lost_s
         self._read += stage.read
+
+    def restart(self) -> None:
+        """A new run, in which a batch may come again: what it did is then done again."""
+        self.operators.restart()
+        for work in self._ended.values():
+            work.batch = None
 
     def batch_ended(self) -> None:
         """What lies further back says less about how well stages are matched."""
@@ -121,7 +143,7 @@ class Works:
         )
 
     def work(
-        self, totals: Mapping[str, Work], inputs: Sequence[Input], sunk: float | None, at_s: float, *, is_foreach: bool
+        self, totals: Mapping[str, Work], inputs: Sequence[Input], sunk: float | None, at_s: float
     ) -> tuple[OperatorWork, ...]:
         """What every operator has done by now; `sunk` is what the sink was given, if it says."""
         if self.is_whole:
@@ -138,25 +160,12 @@ class Works:
                 OperatorWork(
                     name=part.name,
                     tasks=work.tasks,
-                    records_in=Reading(self._records_in(part.name, work, inputs, is_foreach), at_s),
+                    records_in=Reading(work.records_in, at_s),
                     records_out=None if out is None else Reading(out, at_s),
                     busy_s=Reading(work.useful_s, at_s),
                 )
             )
         return tuple(found)
-
-    def _records_in(self, name: str, work: Work, inputs: Sequence[Input], is_foreach: bool) -> float:
-        """What an operator took in. Every action of a foreachBatch reads its rows again, and each row counts once.
-
-        Else a slot would seem to do twice the work that it does, and half of the slots needed would seem enough.
-        """
-        records = work.records_in
-        kind, *places = name.split("-")
-        if is_foreach and kind == "read" and all(place.isdecimal() and int(place) < len(inputs) for place in places):
-            rows = known_sum([inputs[int(place)].rows for place in places])
-            records = records if rows is None else min(records, rows)
-        self._shown_in[name] = max(records, self._shown_in.get(name, 0.0))
-        return self._shown_in[name]
 
     def _whole(
         self, totals: Mapping[str, Work], inputs: Sequence[Input], sunk: float | None, at_s: float

@@ -20,7 +20,7 @@ def shown(*stages: StageSeen) -> tuple[Works, list[str], float]:
     works = Works()
     for one in stages:
         works.take(one, PLAN)
-    work = works.work(works.with_live((), PLAN), (), None, 5.0, is_foreach=False)
+    work = works.work(works.with_live((), PLAN), (), None, 5.0)
     return works, [one.name for one in work], sum(one.busy_s.value for one in work if one.busy_s)
 
 
@@ -59,3 +59,21 @@ def test_tasks_of_a_running_stage_count_at_once_and_only_once() -> None:
     assert works.with_live((running,), PLAN)["read-0"].useful_s == pytest.approx(1.0)
     works.take(running, PLAN)
     assert works.with_live((), PLAN)["read-0"].useful_s == pytest.approx(1.0)
+
+
+def test_a_record_counts_once_in_a_batch_however_often_it_is_read_and_its_time_as_often_as_it_takes() -> None:
+    works = Works()
+    for batch in (0, 0, 1, 1):
+        works.take(replace(stage(1.0, matched=True), batch=batch), PLAN)
+    running = replace(stage(1.0, matched=True), batch=1)
+    found = works.with_live((running,), PLAN)["read-0"]
+    assert found.records_in == 20
+    assert found.useful_s == pytest.approx(5.0)
+
+
+def test_a_batch_that_comes_again_after_a_restart_is_done_again() -> None:
+    works = Works()
+    works.take(replace(stage(1.0, matched=True), batch=7), PLAN)
+    works.restart()
+    works.take(replace(stage(1.0, matched=True), batch=7), PLAN)
+    assert works.with_live((), PLAN)["read-0"].records_in == 20
