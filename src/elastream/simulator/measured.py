@@ -26,6 +26,8 @@ LEAST_BATCHES = 8
 _COMMITTING = ("commitOffsets", "commitBatch", "commit")
 # Below this, the records of batches are too much alike to tell work per record from what a batch costs anyway.
 _LEAST_SPREAD = 0.1
+# Share of a stage's records that come in every batch, whatever the load, above which they count as a fixed cost.
+_MOST_FIXED = 0.3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,9 +51,10 @@ def measured(looks: Sequence[Observation], name: str, doc: str = "") -> Applicat
         )
     pool = looks[-1].pools[0]
     most = max(now.pools[0].ready for now in looks)
+    told = [doc, f"{most * pool.slots_per_worker} slots", *(_told(name, looks) for name in names)]
     return ApplicationModel(
         name=name,
-        doc=doc,
+        doc="; ".join(part for part in told if part),
         queries=tuple(found),
         pool=PoolModel(
             slots_per_worker=pool.slots_per_worker,
@@ -59,6 +62,13 @@ def measured(looks: Sequence[Observation], name: str, doc: str = "") -> Applicat
             memory_bytes=pool.worker_memory_bytes,
         ),
     )
+
+
+def _told(name: str, looks: Sequence[Observation]) -> str:
+    """What the measurements were made of."""
+    ends = {one.finished.id: one.finished.rows for now in looks if (one := _of(now, name)) and one.finished}
+    rows = [value for number, value in ends.items() if value and number >= SKIPPED_BATCHES]
+    return f"{len(rows)} batches of {min(rows):,.0f} to {max(rows):,.0f} records" if rows else ""
 
 
 def fitted(records: Sequence[float], batches: Sequence[float], busy_s: Sequence[float]) -> Fit:
@@ -99,23 +109,29 @@ def _query(name: str, seen: Sequence[Query | None]) -> QueryModel | None:
         for source, share in zip(last.sources, _shares(cuts), strict=True)
     )
     read_by = _reading(last)
+    out = {operator.name: _selectivity(cuts, operator.name) for operator in last.topology.operators}
+    reaching: dict[str, list[float]] = {}
     stages, noises = [], []
-    for operator in last.topology.operators:
-        works = [_work(query, operator.name) for query in cuts]
-        fit = fitted(_steps([work.records_in for work in works]), ran, _steps([work.busy_s for work in works]))
-        tasks = _work(last, operator.name).tasks or operator.partitions or 1
+    for operator in (one for level in last.topology.levels() for one in level):
+        stage, before = operator.name, last.topology.upstream(operator.name)
+        works = [_work(query, stage) for query in cuts]
+        taken, busy_s = _steps([work.records_in for work in works]), _steps([work.busy_s for work in works])
+        reaching[stage] = _reaching([(reaching[up], out[up]) for up in before]) or taken
+        follows = _follows(taken, reaching[stage], ran)
+        fit = fitted(taken if follows else reaching[stage], ran, busy_s)
+        noises.append(fit.noise)
+        tasks = _work(last, stage).tasks or operator.partitions or 1
         stages.append(
             StageModel(
-                name=operator.name,
-                after=last.topology.upstream(operator.name) or read_by[operator.name],
+                name=stage,
+                after=before or read_by[stage],
                 partitions=tasks,
                 slot_s_per_record=fit.per_record_s,
-                records_out=_selectivity(cuts, operator.name),
+                records_out=out[stage],
                 task_s=fit.per_batch_s / tasks,
                 stateful=operator.stateful,
             )
         )
-        noises.append(fit.noise)
     commit_s = _commit_s(looks)
     driver_s = sum(_steps([query.driver_s for query in cuts])) / sum(ran)
     return QueryModel(
@@ -183,6 +199,24 @@ def _selectivity(cuts: Sequence[Query], name: str) -> float:
     taken = _value(last.records_in) - _value(first.records_in)
     given = _value(last.records_out) - _value(first.records_out)
     return given / taken if last.records_out is not None and taken > 0 else 1.0
+
+
+def _reaching(feeding: Sequence[tuple[list[float], float]]) -> list[float]:
+    """What reaches a stage as a model has it: a fixed share of what its feeders took in."""
+    return [
+        float(sum(parts)) for parts in zip(*([taken * out for taken in each] for each, out in feeding), strict=True)
+    ]
+
+
+def _follows(taken: Sequence[float], reaching: Sequence[float], ran: Sequence[float]) -> bool:
+    """Whether what a stage takes in grows with the load.
+
+    It does not if its feeders sum up, and there are as many groups in every batch. Work on these is then a fixed cost:
+    with twice the load there would not be twice as much of it. Where it does, what was really taken in is the better
+    measure, because a look within a batch finds feeders ahead of those they feed.
+    """
+    fixed = fitted(reaching, ran, taken).per_batch_s * sum(ran)
+    return fixed <= _MOST_FIXED * sum(taken)
 
 
 def _commit_s(looks: Sequence[Query]) -> float:

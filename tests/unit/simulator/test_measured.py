@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from elastream.core.errors import BadInput
-from elastream.core.observation import Observation
+from elastream.core.observation import Observation, OperatorWork, Pool, Query, Reading, Source
+from elastream.core.topology import Edge, Operator, Topology
 from elastream.policies import policies
 from elastream.simulator.measured import fitted, measured
 from elastream.simulator.model import ApplicationModel
@@ -53,7 +54,8 @@ def test_a_measured_model_is_read_again_from_its_file(tmp_path: Path) -> None:
     file.write_text(written_model(found))
     again = read_model(file)
     assert isinstance(again, ApplicationModel)
-    assert (again.name, again.doc) == ("again", "measured")
+    assert (again.name, again.doc) == ("again", found.doc)
+    assert found.doc.startswith("measured; 8 slots; ")
     for query, right in zip(again.queries, found.queries, strict=True):
         assert query.slot_s_per_record() == pytest.approx(right.slot_s_per_record(), rel=1e-3)
         assert (query.trigger, query.topology()) == (right.trigger, right.topology())
@@ -63,6 +65,56 @@ def test_a_measured_model_is_read_again_from_its_file(tmp_path: Path) -> None:
 def test_with_a_steady_load_all_time_is_put_on_the_records() -> None:
     fit = fitted([1_000.0] * 9, [1.0] * 9, [2.0] * 9)
     assert (fit.per_record_s, fit.per_batch_s, fit.noise) == (0.002, 0.0, 0.0)
+
+
+def test_groups_that_are_as_many_at_any_load_are_a_fixed_cost() -> None:
+    """Two stages; the second gets the same 1,000 records in every batch, and takes a second for them."""
+    batches = range(40)
+    rows = [10_000.0 * (1 + number % 5) for number in batches]
+    looks = [look(sum(rows[:ended]), 1_000.0 * ended, ended) for ended in batches for _ in range(2)]
+    (query,) = measured(looks, "groups").queries
+    read, count = query.stages
+    assert read.slot_s_per_record == pytest.approx(1e-4, rel=0.01)
+    assert count.slot_s_per_record == pytest.approx(0.0, abs=1e-6)
+    assert count.task_s * count.partitions == pytest.approx(1.0, rel=0.01)
+    assert count.records_out == 1.0
+
+
+def look(rows: float, groups: float, batches: int) -> Observation:
+    """After so many batches."""
+    at_s = 10.0 * batches
+
+    def reading(value: float) -> Reading:
+        return Reading(value, at_s)
+
+    query = Query(
+        id="q",
+        name="q",
+        phase="between-triggers",
+        topology=Topology(
+            operators=(Operator(name="read", pool="executors"), Operator(name="count", pool="executors")),
+            edges=(Edge("read", "count"),),
+        ),
+        sources=(Source(name="events", arrived=reading(rows), committed=reading(rows)),),
+        operators=(
+            OperatorWork(
+                name="read", tasks=4, records_in=reading(rows), records_out=reading(groups), busy_s=reading(rows * 1e-4)
+            ),
+            OperatorWork(
+                name="count",
+                tasks=4,
+                records_in=reading(groups),
+                records_out=reading(groups),
+                busy_s=reading(float(batches)),
+            ),
+        ),
+        batches=reading(float(batches)),
+        driver_s=reading(0.1 * batches),
+    )
+    pool = Pool(
+        name="executors", slots_per_worker=1, min_workers=1, max_workers=8, wanted=2, requested=2, ready=2, leaving=0
+    )
+    return Observation(at_s=at_s, utc_s=at_s, application="app", queries=(query,), pools=(pool,))
 
 
 def test_a_stage_that_took_nothing_in_has_a_fixed_cost_only() -> None:
