@@ -16,6 +16,10 @@ def models(
         Path | None, typer.Option(metavar="JOURNAL", help="Make a model from a recorded run whose load moved.")
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where the measured model goes.")] = None,
+    partitions: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Model it cut into so many partitions: what a task costs was measured."),
+    ] = None,
 ) -> None:
     """List the models that the simulator comes with, or measure one from a recorded run.
 
@@ -28,9 +32,11 @@ def models(
     elastream live --job wordcount --out runs/wordcount
 
     elastream models --measure runs/wordcount/journal --out wordcount.yaml
+
+    elastream models --measure runs/wordcount/journal --partitions 12 --out wordcount.yaml
     """
     if measure is not None:
-        _measure(measure, out)
+        _measure(measure, out, partitions)
         return
     from rich.table import Table
 
@@ -67,9 +73,9 @@ def models(
     print_table(console(), table)
 
 
-def _measure(journal: Path, out: Path | None) -> None:
+def _measure(journal: Path, out: Path | None, partitions: int | None) -> None:
     from elastream.loop.recording import read
-    from elastream.simulator.measured import measured
+    from elastream.simulator.measured import cut_into, measured
     from elastream.simulator.modelfile import written_model
 
     if out is None:
@@ -81,6 +87,8 @@ def _measure(journal: Path, out: Path | None) -> None:
     header = recording.header
     notes = [f"measured on {header.platform}", f"spark {header.spark}" if header.spark else "", *header.notes]
     model = measured(looks, out.stem, doc="; ".join(note for note in notes if note))
+    if partitions is not None:
+        model = cut_into(model, partitions)
     out.write_text(written_model(model), encoding="utf-8")
     for query in model.queries:
         work_s = query.slot_s_per_record()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median
 
@@ -62,6 +62,19 @@ def measured(looks: Sequence[Observation], name: str, doc: str = "") -> Applicat
             memory_bytes=pool.worker_memory_bytes,
         ),
     )
+
+
+def cut_into(model: ApplicationModel, partitions: int) -> ApplicationModel:
+    """The model with another number of partitions, which is the most slots it can use: every task costs what it did."""
+    queries = tuple(
+        replace(
+            query,
+            sources=tuple(replace(source, partitions=partitions) for source in query.sources),
+            stages=tuple(replace(stage, partitions=partitions) for stage in query.stages),
+        )
+        for query in model.queries
+    )
+    return replace(model, queries=queries, doc=f"{model.doc}; as if in {partitions} partitions")
 
 
 def _told(name: str, looks: Sequence[Observation]) -> str:

@@ -9,7 +9,7 @@ from elastream.core.errors import BadInput
 from elastream.core.observation import Observation, OperatorWork, Pool, Query, Reading, Source
 from elastream.core.topology import Edge, Operator, Topology
 from elastream.policies import policies
-from elastream.simulator.measured import fitted, measured
+from elastream.simulator.measured import cut_into, fitted, measured
 from elastream.simulator.model import ApplicationModel
 from elastream.simulator.modelfile import read_model, written_model
 from elastream.simulator.models import any_model, measured_jobs, model
@@ -115,6 +115,15 @@ def look(rows: float, groups: float, batches: int) -> Observation:
         name="executors", slots_per_worker=1, min_workers=1, max_workers=8, wanted=2, requested=2, ready=2, leaving=0
     )
     return Observation(at_s=at_s, utc_s=at_s, application="app", queries=(query,), pools=(pool,))
+
+
+def test_a_model_can_be_cut_into_more_partitions_of_which_each_costs_what_it_did() -> None:
+    found = measured(watched(model("windowed-count"), "cosine(5k..40k, period=10m)", minutes=20), "again")
+    more = cut_into(found, 48)
+    for stage, before in zip(more.queries[0].stages, found.queries[0].stages, strict=True):
+        assert (stage.partitions, stage.task_s) == (48, before.task_s)
+    assert more.queries[0].sources[0].partitions == 48
+    assert more.doc.endswith("; as if in 48 partitions")
 
 
 def test_a_stage_that_took_nothing_in_has_a_fixed_cost_only() -> None:
