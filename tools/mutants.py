@@ -315,6 +315,34 @@ MUTANTS = (
         after="_LEAST_SPREAD = 1e9",
         test="tests/unit/simulator/test_measured.py::test_the_costs_of_a_simulated_application_are_found_again",
     ),
+    Mutant(
+        fault="rows of a static table count as records that arrive",
+        file="src/elastream/spark/operators.py",
+        before="return Place(reader.name, reader is part)",
+        after="return Place(reader.name, True)",
+        test="tests/unit/spark/test_operators.py::test_a_table_belongs_to_who_reads_it_and_its_rows_are_no_records",
+    ),
+    Mutant(
+        fault="every action inside foreachBatch counts its records again",
+        file="src/elastream/spark/works.py",
+        before="if stage.batch is None or stage.batch != self.batch:",
+        after="if True:",
+        test="tests/unit/spark/test_works.py::test_a_record_counts_once_in_a_batch_however_often_it_is_read_and_its_time_as_often_as_it_takes",
+    ),
+    Mutant(
+        fault="a model lets the work on groups grow with the load",
+        file="src/elastream/simulator/measured.py",
+        before="return fixed <= _MOST_FIXED * sum(taken)",
+        after="return True",
+        test="tests/unit/simulator/test_measured.py::test_groups_that_are_as_many_at_any_load_are_a_fixed_cost",
+    ),
+    Mutant(
+        fault="DS2 takes an operator that grew once in vain for serial",
+        file="src/elastream/policies/ds2_actions.py",
+        before="_DOUBLED, _IN_VAIN = 2.0, 2",
+        after="_DOUBLED, _IN_VAIN = 1.0, 2",
+        test="tests/stories/test_ds2_replays.py::test_a_rate_that_halves_is_followed_in_two_steps_up_and_two_down",
+    ),
 )
 
 

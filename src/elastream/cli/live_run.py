@@ -18,7 +18,7 @@ from elastream.jobs.latency import Latency, ResultLatency, delay, result_latency
 from elastream.jobs.local import log_to_file
 from elastream.jobs.output import told, writer, written
 from elastream.jobs.running import events_to_come, run_to_the_end
-from elastream.jobs.settings import settings_of
+from elastream.jobs.settings import read_limit, settings_of
 from elastream.spark.capacity import EmulatedCapacity
 from elastream.spark.timescale import TimeScale
 
@@ -73,9 +73,17 @@ class LivePlan:
             "duration": f"{self.duration_s * self.scale.factor}s",
             # As many as the largest size has slots: a task has a cost of its own, which a few cores feel.
             "partitions": str(self.executors[1]),
+            **self._limit,
             **self.events,
             "timeFactor": str(self.scale.factor),
         }
+
+    @property
+    def _limit(self) -> dict[str, str]:
+        """What a batch may read, where it is known what the largest size can stand."""
+        if self.capacity is None:
+            return {}
+        return {"rowsPerBatch": str(read_limit(self.capacity.rows_per_s * self.executors[1]))}
 
 
 @dataclass(frozen=True, kw_only=True)
