@@ -269,7 +269,7 @@ class DS2:
         grown = growth(began, ended)
         rates = self._rates(memory["rates"], true_rates(grown, now.at_s, self.max_busy), now)
         parts = {
-            query.id: memory["parts"].get(query.id, {}) | parts_of_output(query, grown, began, ended)
+            query.id: parts_of_output(query, memory["parts"].get(query.id, {}), grown, began, ended)
             for query in now.queries
         }
         after: Memory = {**memory, "began": ended, "rates": rates, "parts": parts, "is_disturbed": False}

@@ -87,32 +87,48 @@ def true_rates(grown: Mapping[str, Grown], at_s: float, max_busy: float) -> dict
     return rates
 
 
-def parts_of_output(query: Query, grown: Mapping[str, Grown], began: Totals, ended: Totals) -> Parts:
-    """The part of the output of an operator with several followers that each of these receives.
+def parts_of_output(query: Query, before: Parts, grown: Mapping[str, Grown], began: Totals, ended: Totals) -> Parts:
+    """The part of the output of an operator with several followers that each of these receives, where it is not all.
 
     The paper's equations let each of them receive all of it. What an operator has received, taken in or still waiting,
-    tells how much it was, unless two such operators feed it; then, and where nothing was measured, it is all of it.
+    tells how much it was, unless two such operators feed it; then, and where nothing was measured, it is all of it, or
+    what it was before.
     """
-    found: Parts = {}
+    found = dict(before)
     first, last = began["queues"], ended["queues"]
-    for name, parted, others in _forks(query.topology.edges):
-        subject = f"{query.id}/{name}"
-        fed, whole = grown.get(subject), grown.get(f"{query.id}/{parted}")
+    for fork in _forks(query.id, query.topology.edges):
+        fed, whole = grown.get(fork.subject), grown.get(fork.feeder_subject)
         if fed is None or whole is None or not whole.given:
             continue
-        received: float | None = fed.taken + last.get(subject, 0.0) - first.get(subject, 0.0)
-        for other in others:
-            feeder = grown.get(f"{query.id}/{other}")
+        received: float | None = fed.taken + last.get(fork.subject, 0.0) - first.get(fork.subject, 0.0)
+        for other in fork.other_subjects:
+            feeder = grown.get(other)
             received = None if received is None or feeder is None or feeder.given is None else received - feeder.given
-        if received is not None:
-            found[name] = {parted: min(1.0, max(0.0, received) / whole.given)}
+        if received is None:
+            continue
+        part = max(0.0, received) / whole.given
+        if part < 1.0:
+            found[fork.name] = {fork.feeder: part}
+        else:
+            found.pop(fork.name, None)
     return found
+
+
+class _Fork(NamedTuple):
+    """An operator that one with several followers feeds. A subject is 'query/operator'."""
+
+    name: str
+    feeder: str
+    subject: str
+    feeder_subject: str
+    other_subjects: tuple[str, ...]
+    """Of all else that feeds it."""
 
 
 # Like the way through the graph, its forks stay the same for hours.
 @lru_cache(maxsize=64)
-def _forks(edges: tuple[Edge, ...]) -> list[tuple[str, str, list[str]]]:
-    """Operators that one with several followers feeds, that one, and the others that feed them."""
+def _forks(query: str, edges: tuple[Edge, ...]) -> list[_Fork]:
+    """Operators of which one feeder, and no more than one, has several followers."""
     followers = Counter(edge.upstream for edge in edges)
     feeders: dict[str, list[str]] = {}
     for edge in edges:
@@ -121,7 +137,8 @@ def _forks(edges: tuple[Edge, ...]) -> list[tuple[str, str, list[str]]]:
     for name, those in feeders.items():
         parted = [feeder for feeder in those if followers[feeder] > 1]
         if len(parted) == 1:
-            found.append((name, parted[0], [feeder for feeder in those if feeder != parted[0]]))
+            others = tuple(f"{query}/{feeder}" for feeder in those if feeder != parted[0])
+            found.append(_Fork(name, parted[0], f"{query}/{name}", f"{query}/{parted[0]}", others))
     return found
 
 

@@ -5,7 +5,6 @@ add up (section 4.3): an operator that needs three instances needs three slots' 
 """
 
 import math
-from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from heapq import nlargest
@@ -68,8 +67,8 @@ def has_own_pools(now: Observation) -> bool:
     """Whether every operator has a pool of its own."""
     if len(now.pools) < 2:
         return False
-    operators = Counter(operator.pool for query in now.queries for operator in query.topology.operators)
-    return bool(operators) and max(operators.values()) == 1
+    pools = [operator.pool for query in now.queries for operator in query.topology.operators]
+    return bool(pools) and len(set(pools)) == len(pools)
 
 
 def sized(
