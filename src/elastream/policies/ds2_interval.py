@@ -96,21 +96,22 @@ def parts_of_output(query: Query, before: Parts, grown: Mapping[str, Grown], beg
     """
     found = dict(before)
     first, last = began["queues"], ended["queues"]
-    for fork in _forks(query.id, query.topology.edges):
-        fed, whole = grown.get(fork.subject), grown.get(fork.feeder_subject)
+    for name, feeder, subject, feeder_subject, others in _forks(query.id, query.topology.edges):
+        fed, whole = grown.get(subject), grown.get(feeder_subject)
         if fed is None or whole is None or not whole.given:
             continue
-        received: float | None = fed.taken + last.get(fork.subject, 0.0) - first.get(fork.subject, 0.0)
-        for other in fork.other_subjects:
-            feeder = grown.get(other)
-            received = None if received is None or feeder is None or feeder.given is None else received - feeder.given
-        if received is None:
-            continue
-        part = max(0.0, received) / whole.given
-        if part < 1.0:
-            found[fork.name] = {fork.feeder: part}
+        received = fed.taken + last.get(subject, 0.0) - first.get(subject, 0.0)
+        for other in others:
+            given = grown[other].given if other in grown else None
+            if given is None:
+                break
+            received -= given
         else:
-            found.pop(fork.name, None)
+            part = max(0.0, received) / whole.given
+            if part < 1.0:
+                found[name] = {feeder: part}
+            else:
+                found.pop(name, None)
     return found
 
 

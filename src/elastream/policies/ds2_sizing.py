@@ -111,8 +111,9 @@ def _answers(
     prefix = f"{query.id}/"
     true: dict[str, TrueRates | None] = {}
     for operator in query.topology.operators:
-        found = rates.get(prefix + operator.name)
-        true[operator.name] = None if found is None or found[0] is None else TrueRates(1, found[0], found[1])
+        name = operator.name
+        found = rates.get(prefix + name)
+        true[name] = None if found is None or found[0] is None else TrueRates(1, found[0], found[1])
     feeds = [(edge.upstream, edge.downstream) for edge in query.topology.edges]
     # A source that makes its records itself takes none in: what it gives out is the rate, as in the paper.
     takes_in = {work.name for work in query.operators if work.records_in is not None}
