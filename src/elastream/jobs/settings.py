@@ -3,8 +3,9 @@
 Values called published are those of van Dongen and Van den Poel (2021). Measured is throughput of `deduplicate` with
 little state on two shared cores: median and range of three pairs of runs (`benchmarks/job_settings.py`), where our
 settings against themselves gave x0.99 (0.96 to 1.03) at the beginning and the machine grew busier after it: a range
-that holds 1 says nothing. Counts of files are exact. Batches follow each other as fast as possible unless a command
-says otherwise (published, but for windows that slide by minutes): one that waits makes every record wait.
+that holds 1 says nothing. Counts of files are exact. Waiting for executors with state was measured on emulated slots
+(`benchmarks/locality_wait.py`). Batches follow each other as fast as possible unless a command says otherwise
+(published, but for windows that slide by minutes): one that waits makes every record wait.
 """
 
 from __future__ import annotations

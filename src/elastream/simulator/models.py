@@ -22,7 +22,7 @@ _WINDOWED = QueryModel(
     sources=(SourceModel(name="events", partitions=24),),
     stages=(_PARSE, _COUNT, _WRITE),
     state=StateModel(bytes_per_record=2.0, max_bytes=400e6),
-    # With Spark's default of 3 s, executors that come later get no work as long as tasks are shorter than that.
+    # With Spark's default of 3 s, executors that come later get little work as long as tasks are shorter than that.
     locality_wait_s=0.1,
 )
 
