@@ -45,3 +45,15 @@ def test_its_rows_are_right_with_other_seeds(name: str, seed: str, spark: Any, t
     run(spark, job, options, tmp_path)
     verdict = judge(job, inputs_of(job, options), written(job.result, tmp_path))
     assert verdict.right, verdict.sentence
+
+
+@pytest.mark.full
+def test_streams_of_equal_pace_give_the_same_rows_when_the_faster_one_sets_the_watermark(
+    spark: Any, tmp_path: Path
+) -> None:
+    session = spark.newSession()
+    session.conf.set("spark.sql.streaming.multipleWatermarkPolicy", "max")
+    job, options = jobs.build("enrichment"), flushed("enrichment", INPUT)
+    run(session, job, options, tmp_path)
+    verdict = judge(job, inputs_of(job, options), written(job.result, tmp_path))
+    assert verdict.right, verdict.sentence
