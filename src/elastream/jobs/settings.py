@@ -2,10 +2,10 @@
 
 Values called published are those of van Dongen and Van den Poel (2021). Measured is throughput of `deduplicate` with
 little state on two shared cores: median and range of three pairs of runs (`benchmarks/job_settings.py`), where our
-settings against themselves gave x0.99 (0.96 to 1.03) at the beginning and the machine grew busier after it: a range
-that holds 1 says nothing. Counts of files are exact. Waiting for executors with state was measured on emulated slots
-(`benchmarks/locality_wait.py`). Batches follow each other as fast as possible unless a command says otherwise
-(published, but for windows that slide by minutes): one that waits makes every record wait.
+settings against themselves gave x1.00 (0.99 to 1.02): a range that holds 1 says little. Counts of files are exact.
+Waiting for executors with state was measured on emulated slots (`benchmarks/locality_wait.py`). Batches follow each
+other as fast as possible unless a command says otherwise (published, but for windows that slide by minutes): one that
+waits makes every record wait.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from elastream.spark.session import SessionSetting, session_settings
 READ_LIMIT_S = 20.0
 """A batch reads at most so many seconds of input at the rate that the job can stand (published). Without a limit a
 backlog becomes one batch, of which nothing is committed, and nothing can be given to executors that come, until all of
-it is done."""
+it is done: for a minute of input 5.0 s on two cores, and 2.0 s for 20 s of it, at x0.88 of the throughput; with 2 s of
+input in a batch that is x0.29 (`benchmarks/read_limit.py`)."""
 
 BATCHES = 10
 """Into so many an input is cut that has arrived before the query starts: the first, which compiles, is a small part."""
@@ -35,19 +36,20 @@ def job_settings(slots: int) -> tuple[SessionSetting, ...]:
             "spark.sql.streaming.stateStore.providerClass",
             ROCKSDB,
             "state outside of the heap, so that fewer executors can hold more of it each; it has a price while state is"
-            " little: the store on the heap had x1.43 the throughput (1.11 to 1.86)",
+            " little: the store on the heap had x1.11 the throughput (1.04 to 1.20)",
         ),
         SessionSetting(
             "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled",
             "true",
-            "a commit writes what a batch has changed, and not all files of the state: without it x0.92 (0.72 to 0.94),"
+            "a commit writes what a batch has changed, and not all files of the state: without it x0.79 (0.78 to 0.83),"
             " and 94 files for 54 after eight batches",
         ),
         SessionSetting(
             "spark.sql.streaming.minBatchesToRetain",
             "2",
             "a restart needs the last batch; with 100, the default, old versions of all state stay on disk: 78 files"
-            " for 54 after eight batches; throughput is not affected as far as can be told (published)",
+            " for 54 after eight batches (published); removing them has a price, keeping them had x1.31 the throughput"
+            " of short batches (0.95 to 1.35)",
         ),
         SessionSetting(
             "spark.sql.streaming.multipleWatermarkPolicy",

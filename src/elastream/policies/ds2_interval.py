@@ -31,12 +31,11 @@ class Totals(TypedDict):
     """'query/operator' -> records that wait in front of it, where that is known."""
 
 
-class Grown(NamedTuple):
-    """What an operator has done between two looks."""
+Grown = tuple[float, float | None, float]
+"""What an operator has done between two looks: records taken in, records given out if known, useful seconds."""
 
-    taken: float
-    given: float | None
-    useful_s: float
+
+_NOTHING: Grown = (0.0, None, 0.0)
 
 
 def totals(now: Observation) -> Totals:
@@ -70,7 +69,7 @@ def growth(began: Totals, ended: Totals) -> dict[str, Grown]:
         if useful_s < 0 or taken < 0:
             continue
         given = None if records_out is None or out_before is None else records_out - out_before
-        found[name] = Grown(taken, None if given is None or given < 0 else given, useful_s)
+        found[name] = taken, None if given is None or given < 0 else given, useful_s
     return found
 
 
@@ -97,17 +96,19 @@ def parts_of_output(query: Query, before: Parts, grown: Mapping[str, Grown], beg
     found = dict(before)
     first, last = began["queues"], ended["queues"]
     for name, feeder, subject, feeder_subject, others in _forks(query.id, query.topology.edges):
-        fed, whole = grown.get(subject), grown.get(feeder_subject)
-        if fed is None or whole is None or not whole.given:
+        if subject not in grown or feeder_subject not in grown:
             continue
-        received = fed.taken + last.get(subject, 0.0) - first.get(subject, 0.0)
+        (taken, _, _), (_, whole, _) = grown[subject], grown[feeder_subject]
+        if not whole:
+            continue
+        received = taken + last.get(subject, 0.0) - first.get(subject, 0.0)
         for other in others:
-            given = grown[other].given if other in grown else None
+            _, given, _ = grown.get(other, _NOTHING)
             if given is None:
                 break
             received -= given
         else:
-            part = max(0.0, received) / whole.given
+            part = max(0.0, received) / whole
             if part < 1.0:
                 found[name] = {feeder: part}
             else:

@@ -49,7 +49,7 @@ class Sizing:
     def workers(self, now: Observation) -> dict[str, int]:
         """Workers for the pools that can be sized."""
         slots = self.slots
-        return {pool.name: pool.workers_for(slots[pool.name]) or 1 for pool in now.pools if pool.name in slots}
+        return {name: pool.workers_for(slots[name]) or 1 for pool in now.pools if (name := pool.name) in slots}
 
     def sentence(self) -> str:
         """What a person should know."""
@@ -150,7 +150,13 @@ def _add(sizing: Sizing, operator: Operator, answer: Answer, own: bool, serial: 
     if isinstance(answer, str):
         sizing.unknown[pool] = f"{operator.name} keeps its size: {answer}"
         return
-    slots = _slots(answer, serial, rules)
+    slots = answer.unrounded * (1.0 + rules.factor)
+    if serial:
+        # More slots do not make it faster: it takes one, for as long as it needs.
+        slots = min(1.0, answer.unrounded)
+    elif rules.rounding == "per_operator":
+        # What was measured is never exact: 4.000000001 instances are four.
+        slots = float(max(1, math.ceil(slots - 1e-9)))
     sizing.slots[pool] = sizing.slots.get(pool, 0.0) + slots
     sizing.needs.append((slots, operator.name, answer))
 
@@ -160,12 +166,3 @@ def _need(slots: float, name: str, answer: Required) -> str:
         return f"{name}: no records reach it"
     each = answer.input_rps / answer.unrounded
     return f"{name}: {answer.input_rps:,.0f}/s at {each:,.0f}/s per slot: {slots:.1f} slots"
-
-
-def _slots(answer: Required, serial: bool, rules: Rules) -> float:
-    if serial:
-        # More slots do not make it faster: it takes one, for as long as it needs.
-        return min(1.0, answer.unrounded)
-    slots = answer.unrounded * (1.0 + rules.factor)
-    # What was measured is never exact: 4.000000001 instances are four.
-    return float(max(1, math.ceil(slots - 1e-9))) if rules.rounding == "per_operator" else slots

@@ -63,7 +63,8 @@ def session_settings(executors: tuple[int, int] = (1, 12), cores: int = 1) -> tu
         SessionSetting(
             "spark.sql.shuffle.partitions",
             str(slots),
-            "partitions are the ceiling of useful slots, and the first batch freezes them in the checkpoint",
+            "partitions are the ceiling of useful slots, and the first batch freezes them in the checkpoint; more cost"
+            " more: on two slots 8 had x0.57 the throughput of 2, and 200, the default, x0.05",
         ),
     )
 
