@@ -17,7 +17,7 @@ from benchmarks.machine import machine
 from elastream.jobs.batches import Batch
 from elastream.jobs.benching import throughput_of
 from elastream.jobs.catalogue import jobs
-from elastream.jobs.inputs import embedded
+from elastream.jobs.inputs import embedded, sound
 from elastream.jobs.local import local_spark
 from elastream.jobs.output import writer
 from elastream.jobs.running import events_to_come, run_to_the_end
@@ -85,7 +85,7 @@ def run(spark: Any, job: str, rows: int, folder: Path, settings: Mapping[str, st
         "workload": "constant(10k)", "rows": str(rows * BATCHES), "rowsPerBatch": str(rows), "start": "0",
         "partitions": str(SLOTS),
     }  # fmt: skip
-    streams = {name: given.sound for name, given in embedded(session, chosen, options).items()}
+    streams = sound(embedded(session, chosen, options))
     writing = writer(chosen.query(streams), chosen.result, "noop", name="settings", folder=folder)
     query = writing.trigger(availableNow=True).start()
     return run_to_the_end(query, events_to_come(chosen, options), patience_s=600.0).batches

@@ -18,15 +18,15 @@ from typing import Any
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
+from benchmarks.draining import drained
 from benchmarks.machine import machine
 from elastream.events.options import events, parse_options
 from elastream.events.wire import message_batch
-from elastream.jobs.benching import passing
+from elastream.jobs.benching import own_pace
 from elastream.jobs.catalogue import jobs
-from elastream.jobs.inputs import checked, embedded, stream_options
+from elastream.jobs.inputs import checked, embedded, sound, stream_options
 from elastream.jobs.job import Job, Stream
 from elastream.jobs.local import local_spark
-from elastream.jobs.output import writer
 
 EVENTS, BATCHES, RUNS, RATE_RPS = 400_000, 5, 3, 10_000.0
 OPTIONS = {
@@ -62,13 +62,13 @@ def show(name: str, found: list[tuple[float, float]]) -> None:
 
 def measured(spark: Any, job: Job, folder: Path) -> list[tuple[float, float]]:
     """Rates with our source and from files, run by run; the first of each warms up."""
-    options = {**OPTIONS, **passing(job, RATE_RPS)}
+    options = {**OPTIONS, **own_pace(job, RATE_RPS)}
     given = stream_options(job, options)
     for stream in job.streams:
         write(stream, given[stream.name], folder / "files" / stream.name)
     found = []
     for number in range(RUNS + 1):
-        ours = {name: one.sound for name, one in embedded(spark, job, options).items()}
+        ours = sound(embedded(spark, job, options))
         files = {stream.name: from_files(spark, stream, given[stream.name], folder) for stream in job.streams}
         found.append((rate(job, ours, folder / f"ours-{number}"), rate(job, files, folder / f"files-{number}")))
     return found[1:]
@@ -101,10 +101,7 @@ def from_files(spark: Any, stream: Stream, options: Mapping[str, str], folder: P
 
 def rate(job: Job, streams: Mapping[str, Any], folder: Path) -> float:
     """Events/s of all batches but the first."""
-    writing = writer(job.query(streams), job.result, "noop", name="bench", folder=folder)
-    query = writing.trigger(availableNow=True).start()
-    query.awaitTermination()
-    batches = [one for one in query.recentProgress if one["numInputRows"]][1:]
+    batches = drained(job, streams, folder)[1:]
     rows, taken_ms = (sum(int(one[part]) for one in batches) for part in ("numInputRows", "batchDuration"))
     return rows / taken_ms * 1_000
 

@@ -16,7 +16,7 @@ from typing import Any
 import elastream
 from benchmarks.machine import machine
 from elastream.jobs.catalogue import jobs
-from elastream.jobs.inputs import embedded
+from elastream.jobs.inputs import embedded, sound
 from elastream.jobs.output import writer
 from elastream.spark.capacity import EmulatedCapacity
 from elastream.spark.cluster import ClusterSettings, LocalCluster
@@ -61,7 +61,7 @@ def measured(cluster: LocalCluster, wait: str, folder: Path) -> tuple[list[float
     try:
         resize(spark, 1)
         job = jobs.build("deduplicate")
-        streams = {name: given.sound for name, given in embedded(spark, job, OPTIONS).items()}
+        streams = sound(embedded(spark, job, OPTIONS))
         rows = CAPACITY.limit(job.query(streams))
         query = writer(rows, job.result, "noop", name="locality", folder=folder).start()
         first = batches(query, BEFORE)

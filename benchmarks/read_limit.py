@@ -9,11 +9,11 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from benchmarks.draining import drained
 from benchmarks.machine import machine
 from elastream.jobs.catalogue import jobs
-from elastream.jobs.inputs import embedded
+from elastream.jobs.inputs import embedded, sound
 from elastream.jobs.local import local_spark
-from elastream.jobs.output import writer
 from elastream.jobs.settings import READ_LIMIT_S
 
 RATE_RPS, BACKLOG_S, RUNS = 20_000, 60.0, 3
@@ -41,12 +41,8 @@ def run(spark: Any, folder: Path, limit_s: float) -> tuple[float, float]:
         "rowsPerBatch": str(round(RATE_RPS * limit_s)),
     }  # fmt: skip
     job = jobs.build(JOB)
-    streams = {name: given.sound for name, given in embedded(spark, job, options).items()}
-    query = (
-        writer(job.query(streams), job.result, "noop", name="limit", folder=folder).trigger(availableNow=True).start()
-    )
-    query.awaitTermination()
-    taken = [one["batchDuration"] / 1000 for one in query.recentProgress if one["numInputRows"]]
+    streams = sound(embedded(spark, job, options))
+    taken = [one["batchDuration"] / 1000 for one in drained(job, streams, folder)]
     return sum(taken), max(taken)
 
 

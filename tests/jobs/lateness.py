@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
-from elastream.jobs.inputs import embedded, stream_options
+from elastream.jobs.inputs import embedded, sound, stream_options
 from elastream.jobs.job import Job
 from elastream.jobs.output import writer
 
@@ -113,7 +113,7 @@ def limits_of(job: Job, options: Mapping[str, str]) -> dict[str, int]:
 
 def run_and_watch(spark: Any, job: Job, options: Mapping[str, str], folder: Path) -> list[Any]:
     """The job over all of its input; the progress of every batch."""
-    streams = {name: given.sound for name, given in embedded(spark, job, {**options, "start": "0"}).items()}
+    streams = sound(embedded(spark, job, {**options, "start": "0"}))
     writing = writer(job.query(streams), job.result, "parquet", name="job", folder=folder)
     query = writing.trigger(availableNow=True).start()
     query.awaitTermination()

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from elastream.jobs.inputs import embedded
+from elastream.jobs.inputs import embedded, sound
 from elastream.jobs.job import Job
 from elastream.jobs.output import writer
 
 
 def run(spark: Any, job: Job, options: Mapping[str, str], folder: Path) -> None:
     """Until nothing is left to be read; from the folder's checkpoint if there is one."""
-    streams = {name: given.sound for name, given in embedded(spark, job, {**options, "start": "0"}).items()}
+    streams = sound(embedded(spark, job, {**options, "start": "0"}))
     writing = writer(job.query(streams), job.result, "parquet", name="job", folder=folder)
     query = writing.trigger(availableNow=True).start()
     query.awaitTermination()

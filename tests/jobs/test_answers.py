@@ -19,7 +19,7 @@ UNTIDY = {**INPUT, "disorder": "5"}
 
 def flushed(name: str, options: dict[str, str]) -> dict[str, str]:
     """Results of a job that waits for its watermark come out when the watermark has passed them."""
-    return {**options, "flush": "1h"} if jobs.build(name).result.is_final else options
+    return {**options, **jobs.build(name).result.flush}
 
 
 # One of each kind; the others, and every preset, are in the long matrix.

@@ -12,7 +12,7 @@ import pytest
 from elastream.events.options import events, parse_options
 from elastream.events.wire import MESSAGES, messages
 from elastream.jobs.catalogue import jobs
-from elastream.jobs.inputs import Input, checked, rejected, stream_options
+from elastream.jobs.inputs import Input, checked, rejected, sound, stream_options
 from elastream.jobs.job import Job, Result
 from elastream.jobs.judging import inputs_of, judge
 from elastream.jobs.output import writer, written
@@ -117,12 +117,12 @@ def read(spark: Any, job: Job, options: Mapping[str, str], folder: Path) -> dict
 )
 def test_bad_messages_change_no_answer_are_counted_and_can_be_kept(name: str, spark: Any, tmp_path: Path) -> None:
     job = jobs.build(name)
-    options = {**OPTIONS, "flush": "1h"} if job.result.is_final else OPTIONS
+    options = {**OPTIONS, **job.result.flush}
     given = stream_options(job, options)
     bad = {stream: sent(given[stream], NEEDED[stream], tmp_path / stream) for stream in given}
     inputs = read(spark, job, options, tmp_path)
 
-    progress = ran(spark, job.query({stream: part.sound for stream, part in inputs.items()}), job.result, tmp_path)
+    progress = ran(spark, job.query(sound(inputs)), job.result, tmp_path)
     verdict = judge(job, inputs_of(job, options), written(job.result, tmp_path))
     assert verdict.right, verdict.sentence
     for stream, messages_ in bad.items():

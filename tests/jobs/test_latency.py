@@ -11,7 +11,7 @@ import pytest
 from elastream.events.options import EPOCH_S
 from elastream.jobs.batches import Batch, BatchLog, Span, batch_of
 from elastream.jobs.catalogue import jobs
-from elastream.jobs.inputs import embedded
+from elastream.jobs.inputs import embedded, sound
 from elastream.jobs.job import Job
 from elastream.jobs.judging import answered, inputs_of
 from elastream.jobs.latency import delay, result_latency, sources_of
@@ -161,7 +161,7 @@ def test_batches_that_ended_between_two_looks_are_all_found() -> None:
 @pytest.mark.needs("spark")
 def test_of_a_real_run_every_row_has_the_delay_of_its_batch(spark: Any, tmp_path: Path) -> None:
     options = {"workload": "constant(1000)", "duration": "2s", "partitions": "2"}
-    streams = {name: given.sound for name, given in embedded(spark, PASS, options).items()}
+    streams = sound(embedded(spark, PASS, options))
     query = writer(PASS.query(streams), PASS.result, "parquet", name="delays", folder=tmp_path).start()
     log = run_to_the_end(query, events_to_come(PASS, options), patience_s=300.0)
     sources = sources_of(PASS, options)

@@ -72,7 +72,7 @@ IN_THE_DEFAULT_RUN = ("windows",)
 
 
 def options_for(name: str, options: Mapping[str, str]) -> dict[str, str]:
-    return {**options, "flush": "1h"} if jobs.build(name).result.is_final else dict(options)
+    return {**options, **jobs.build(name).result.flush}
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def test_its_rows_are_right_with_other_settings(
     name: str, settings: dict[str, object], spark: Any, tmp_path: Path
 ) -> None:
     job = jobs.build(name, settings)
-    options = {**INPUT, "flush": "1h"} if job.result.is_final else INPUT
+    options = {**INPUT, **job.result.flush}
     run(spark, job, options, tmp_path)
     verdict = judge(job, inputs_of(job, options), written(job.result, tmp_path))
     assert verdict.right, verdict.sentence

@@ -10,7 +10,7 @@ import pytest
 from elastream.core.observation import Query
 from elastream.core.topology import Edge
 from elastream.jobs.catalogue import jobs
-from elastream.jobs.inputs import embedded
+from elastream.jobs.inputs import embedded, sound
 from elastream.jobs.job import Job
 from elastream.jobs.output import writer
 from elastream.jobs.running import events_to_come, run_to_the_end
@@ -52,7 +52,7 @@ def observer(spark: Any) -> Iterator[Observer]:
 
 
 def run(spark: Any, job: Job, options: dict[str, str], folder: Path, watching: Observer) -> None:
-    streams = {name: given.sound for name, given in embedded(spark, job, options).items()}
+    streams = sound(embedded(spark, job, options))
     query = writer(job.query(streams), job.result, "parquet", name="watched", folder=folder).start()
     run_to_the_end(query, events_to_come(job, options), patience_s=300.0, show=lambda read: watching.look())
     watching.look()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from elastream.cli.liveview import LiveView
 from elastream.jobs.batches import Batch
-from elastream.jobs.inputs import embedded
+from elastream.jobs.inputs import embedded, sound
 from elastream.jobs.job import Job, jobs
 from elastream.jobs.judging import Verdict, answered, inputs_of, judge
 from elastream.jobs.latency import Latency, ResultLatency, delay, result_latency, sources_of
@@ -156,7 +156,7 @@ def _await_least(plan: LivePlan, handle: Attachment | SwitchedOff) -> None:
 def _run_query(plan: LivePlan, spark: SparkSession, folder: Path) -> list[Batch]:
     # One time zero for all streams: their events belong together.
     options = {**plan.options, "start": f"{time.time():.3f}"}
-    streams = {name: given.sound for name, given in embedded(spark, plan.job, options).items()}
+    streams = sound(embedded(spark, plan.job, options))
     if plan.capacity is not None:
         streams = {name: plan.capacity.limit(rows) for name, rows in streams.items()}
     writing = writer(

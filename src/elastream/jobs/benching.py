@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from elastream.jobs.batches import Batch
-from elastream.jobs.inputs import embedded, stream_options
+from elastream.jobs.inputs import embedded, sound, stream_options
 from elastream.jobs.job import Job, jobs
 from elastream.jobs.judging import Verdict, answered, inputs_of, judge
 from elastream.jobs.latency import Latency, ResultLatency, delay, result_latency, sources_of
@@ -68,7 +68,7 @@ class BenchPlan:
             **self._common,
             "workload": f"constant({EVENTS_RPS:g})",
             "rowsPerBatch": str(-(-self.events // BATCHES)),
-            **passing(self.job, EVENTS_RPS),
+            **own_pace(self.job, EVENTS_RPS),
             **self.options,
             "rows": str(self.events),
             "start": "0",
@@ -76,7 +76,7 @@ class BenchPlan:
 
     def paced(self, rate_rps: float, start_s: float) -> dict[str, str]:
         """Options of events that arrive at a rate."""
-        given = {**passing(self.job, rate_rps), **self.options}
+        given = {**own_pace(self.job, rate_rps), **self.options}
         factor = float(given.get("timeFactor", "1"))
         return {
             **self._common,
@@ -89,7 +89,7 @@ class BenchPlan:
         }
 
 
-def passing(job: Job, rate_rps: float) -> dict[str, str]:
+def own_pace(job: Job, rate_rps: float) -> dict[str, str]:
     """The option that lets events' own time pass so fast that their rate in it is what it should be, if it matters.
 
     Lanes that report once a second do so at any load: with many reports of a lane in a second, a join by lane and
@@ -191,7 +191,7 @@ def _run(
 ) -> list[Batch]:
     part = "throughput" if at_once else "latency"
     total = events_to_come(plan.job, options)
-    streams = {name: given.sound for name, given in embedded(spark, plan.job, options).items()}
+    streams = sound(embedded(spark, plan.job, options))
     name = f"{jobs.name_of(plan.job)} {part}".replace("-", "_").replace(" ", "_")
     rows = plan.job.query(streams)
     writing = writer(rows, plan.job.result, plan.sink, name=name, folder=folder, kafka=plan.kafka)

@@ -60,6 +60,11 @@ def from_kafka(
     return read
 
 
+def sound(inputs: Mapping[str, Input]) -> dict[str, DataFrame]:
+    """What a job works on, by the name of the stream: what its query takes."""
+    return {name: given.sound for name, given in inputs.items()}
+
+
 def rejected(inputs: Mapping[str, Input]) -> DataFrame:
     """What was left out of all streams, as one: `stream`, `partition`, `offset` and `value`, the bytes as they came."""
     from pyspark.sql import functions as sf
@@ -83,11 +88,11 @@ def checked(frame: DataFrame, stream: Stream, options: Mapping[str, str]) -> Inp
         none = frame.where("false").select("partition", "offset", sf.lit(None).cast("binary").alias("value"))
         return Input(frame, none)
     event = sf.from_json(sf.col("value").cast("string"), parsed.generator.schema)
-    sound = sf.expr(f"coalesce(({stream.sound}) AND {_in_time(parsed.timing.epoch_s)}, false)")
+    usable = sf.expr(f"coalesce(({stream.sound}) AND {_in_time(parsed.timing.epoch_s)}, false)")
     message = sf.struct("partition", "offset", "value")
     read = frame.select(event.alias("event"), message.alias("message")).select("event.*", "message")
     # No condition moves below the counting, so the text of an event is read once, whatever is asked of it.
-    counted = read.withColumn("sound", sound).observe(
+    counted = read.withColumn("sound", usable).observe(
         stream.name, sf.count(sf.lit(1)).alias("rows"), sf.count_if(~sf.col("sound")).alias("rejected")
     )
     return Input(counted.where("sound").drop("sound", "message"), counted.where(~sf.col("sound")).select("message.*"))

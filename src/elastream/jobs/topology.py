@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from elastream.core.observation import OperatorWork
 from elastream.core.topology import Topology
-from elastream.jobs.inputs import embedded, stream_options
+from elastream.jobs.inputs import embedded, sound, stream_options
 from elastream.jobs.job import Job
 from elastream.jobs.output import writer
 from elastream.jobs.running import events_to_come, run_to_the_end
@@ -55,7 +55,7 @@ def topology_of(
     watch = JvmWatch.install(spark, asks_logs=False)
     try:
         looking = _Looking(watch)
-        streams = {name: given.sound for name, given in embedded(spark, job, options).items()}
+        streams = sound(embedded(spark, job, options))
         query = writer(job.query(streams), job.result, sink, name="topology", folder=folder).start()
         run_to_the_end(
             query, events_to_come(job, options), patience_s=_PATIENCE_S, show=lambda read: looking.look(query.id)

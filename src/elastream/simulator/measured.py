@@ -51,7 +51,7 @@ def measured(looks: Sequence[Observation], name: str, doc: str = "") -> Applicat
         )
     pool = looks[-1].pools[0]
     most = max(now.pools[0].ready for now in looks)
-    told = [doc, f"{most * pool.slots_per_worker} slots", *(_told(name, looks) for name in names)]
+    told = [doc, f"{most * pool.slots_per_worker} slots", *(_told(each, looks) for each in names)]
     return ApplicationModel(
         name=name,
         doc="; ".join(part for part in told if part),

@@ -31,7 +31,6 @@ class Work:
     records_in: float = 0.0
     records_out: float = 0.0
     useful_s: float = 0.0
-
     batch: int | None = None
     """The last one that records were counted of."""
     batch_in: float = 0.0

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from elastream.jobs.catalogue import jobs
-from elastream.jobs.inputs import from_kafka
+from elastream.jobs.inputs import from_kafka, sound
 from elastream.jobs.local import local_spark
 from elastream.jobs.output import writer
 from elastream.kafka.jars import connector_jars
@@ -20,7 +20,7 @@ def main() -> None:
         for sink, more in (("parquet", {}), ("kafka", {**servers, "topic": topics["out"]})):
             into = folder / sink
             into.mkdir()
-            streams = {key: given.sound for key, given in from_kafka(spark, job, options, topics, reading).items()}
+            streams = sound(from_kafka(spark, job, options, topics, reading))
             writing = writer(job.query(streams), job.result, sink, name=sink, folder=into, kafka=more)
             writing.trigger(availableNow=True).start().awaitTermination()
 
