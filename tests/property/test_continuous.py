@@ -46,6 +46,7 @@ def operators(draw: st.DrawFn, name: str, feeds: list[str], shared: bool, *, of_
         buffer=draw(st.sampled_from([None, 1.0, 200.0])),
         scaling=draw(st.sampled_from([1.0, 0.9])),
         delay_cost_rps=draw(st.sampled_from([0.0, 1.0])),
+        delay_idle=draw(st.sampled_from([0.0, 0.5])),
         hot_share=0.0 if of_log else draw(st.sampled_from([0.0, 0.5, 1.0])),
         window=window if draw(st.integers(0, 4)) == 0 else None,
         partitions=draw(st.sampled_from([None, 3])),
@@ -94,7 +95,15 @@ def jobs(draw: st.DrawFn, *, slots: int | None = None) -> DataflowModel:
             checkpoint_s=draw(st.sampled_from([None, 10.0])),
         ),
         measuring=MeasuringModel(busy_ceiling=0.9, unsteady=draw(st.sampled_from([0.0, 0.3]))),
-        places=draw(st.sampled_from([None, PlacesModel(nodes=nodes, delays_ms=delays_ms)])),
+        places=draw(
+            st.sampled_from(
+                [
+                    None,
+                    PlacesModel(nodes=nodes, delays_ms=delays_ms),
+                    PlacesModel(nodes=nodes, delays_ms=delays_ms, start=("n3", "n4"), anew=True),
+                ]
+            )
+        ),
         cluster_workers=draw(st.sampled_from([None, 12])),
         stops_sources_until=draw(st.sampled_from([None, None, 0.5])),
     )

@@ -52,7 +52,7 @@ class SimulatedCluster:
         self._named = 0
         # The application begins with workers that are up and warm: what is studied is change.
         for _ in range(self._affordable(model.initial_workers)):
-            worker = self._new_worker(0.0)
+            worker = self._new_worker(0.0, places.model.start if places is not None else ())
             worker.state = "ready"
             self.workers.append(worker)
 
@@ -96,6 +96,16 @@ class SimulatedCluster:
         for worker in self.workers:
             worker.state = "gone" if worker.state == "leaving" else "ready"
         self._drop_gone()
+
+    def move(self) -> None:
+        """Place all workers anew, where nodes are drawn anew."""
+        if self._places is None or not self._places.model.anew:
+            return
+        for worker in self.workers:
+            if worker.node is not None:
+                self._places.give_back(worker.node)
+        for worker in self.workers:
+            worker.node = self._places.take(self._random)
 
     def remove(self, worker: SimulatedWorker) -> None:
         """A worker has left or died."""

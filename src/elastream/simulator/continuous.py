@@ -176,7 +176,7 @@ class ContinuousEngine:
             for group in operator.groups:
                 if group.worked or group.done:
                     for member in group.members:
-                        crew[member].busy_slot_s += group.worked / group.count
+                        crew[member].busy_slot_s += operator.cpu_share * group.worked / group.count
                         if counts:
                             crew[member].records += group.done / group.count
                 group.worked = group.done = 0.0

@@ -77,6 +77,8 @@ class OperatorModel:
     """n instances do the work of n ** scaling."""
     delay_cost_rps: float = 0.0
     """Records per second that all instances together lose for each millisecond between the most distant workers."""
+    delay_idle: float = 0.0
+    """Share of that loss in which processors are idle: data are on their way. Instances look busy all the same."""
     apart_cost: float = 0.0
     """Share of its rate that an instance loses when the job does not fit on one machine: records cross the network."""
     hot_share: float = 0.0
@@ -126,6 +128,11 @@ class PlacesModel:
     nodes: tuple[str, ...]
     delays_ms: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """Both ways alike, so that one of them is enough; what is not given is 0."""
+    start: tuple[str, ...] = ()
+    """Nodes of the first workers; without them they begin anywhere."""
+    anew: bool = False
+    """A change that names no workers and no nodes stops all and starts them anywhere, as a deployment that is scaled to
+    zero and up again; else those that stay stay where they are."""
 
     def delay_ms(self, one: str, other: str) -> float:
         """Delay between two nodes."""
@@ -274,6 +281,8 @@ def _check_operator(operator: OperatorModel, logs: set[str], names: set[str], wh
         raise BadInput(f"{where}: rate_rps is 0; an instance that processes nothing holds up the job for good")
     if operator.apart_cost >= 1:
         raise BadInput(f"{where}: apart_cost is {operator.apart_cost:g}; it must be below 1")
+    if operator.delay_idle > 1:
+        raise BadInput(f"{where}: delay_idle is {operator.delay_idle:g}; processors are idle at most all of the loss")
     if operator.hot_share > 1:
         raise BadInput(f"{where}: hot_share is {operator.hot_share:g}; one key has at most all records")
     if not operator.after:
@@ -300,6 +309,9 @@ def _check_places(model: DataflowModel, places: PlacesModel, where: str) -> None
     needed = sum(pool.initial_workers for pool in model.pools.values())
     if needed > len(places.nodes):
         raise BadInput(f"{where}: places: {len(places.nodes)} nodes for {needed} workers at the start; each takes one")
+    if unknown := [node for node in places.start if node not in places.nodes]:
+        known = ", ".join(places.nodes)
+        raise BadInput(f"{where}: places: start names {unknown[0]!r}, which is no node; known: {known}")
     for one, row in places.delays_ms.items():
         for other, delay in row.items():
             if not {one, other} <= set(places.nodes):

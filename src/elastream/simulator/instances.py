@@ -92,6 +92,7 @@ class Instances:
         "can",
         "capacity",
         "count",
+        "cpu_share",
         "fire_capacity",
         "fire_ratio",
         "fired",
@@ -139,6 +140,7 @@ class Instances:
         self.ups: list[tuple[Instances, float]] = []
         self.shared: tuple[Turns, int] | None = None
         self.single = True
+        self.cpu_share = 1.0
         self.weights: list[float] = []
         self.origins: list[int] = []
         self.gains: list[float] = []
@@ -151,7 +153,9 @@ class Instances:
         """Have so many instances, some of them slower; what waits is dealt out anew."""
         model = self.model
         useful = count if model.partitions is None else min(count, model.partitions)
-        rate = max(0.0, model.rate_rps * useful**model.scaling - model.delay_cost_rps * longest_ms)
+        alone, lost = model.rate_rps * useful**model.scaling, model.delay_cost_rps * longest_ms
+        rate = max(0.0, alone - lost)
+        self.cpu_share = 1.0 - model.delay_idle * min(1.0, lost / alone) if alone else 1.0
         shares = self.shares(useful)
         alike: dict[tuple[float, float], list[int]] = {}
         for i, share in enumerate(shares):

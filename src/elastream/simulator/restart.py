@@ -27,6 +27,7 @@ class Restarts:
         self._carried_out = dict(self.wanted)
         self._leave_first: Sequence[str] = ()
         self._add_on: Sequence[str] = ()
+        self._placed = True
         self._stop_s = self._start_s = math.inf
         self._downtime_s = 0.0
 
@@ -52,6 +53,8 @@ class Restarts:
             self.done += 1
             for cluster in self.clusters.values():
                 cluster.settle()
+                if not self._placed:
+                    cluster.move()
             return "start"
         if self._stop_s == math.inf and not self.down and self.wanted != self._carried_out:
             self._begin(now_s)
@@ -60,6 +63,7 @@ class Restarts:
 
     def lose(self, workers: int, now_s: float) -> None:
         """Workers die, oldest first; the job stops at once and starts when they are replaced."""
+        self._placed = True
         alive = [(worker, cluster) for cluster in self.clusters.values() for worker in cluster.in_state("ready")]
         for worker, cluster in sorted(alive, key=lambda one: one[0].since_s)[:workers]:
             cluster.remove(worker)
@@ -72,6 +76,7 @@ class Restarts:
         sizes = self._affordable()
         grows = any(size > self._carried_out[name] for name, size in self.wanted.items())
         self._carried_out = dict(self.wanted)
+        self._placed = bool(self._leave_first or self._add_on)
         started = []
         for name, cluster in self.clusters.items():
             cluster.resize(sizes[name], self._leave_first)

@@ -117,6 +117,45 @@ def test_the_most_distant_workers_cost_throughput() -> None:
     assert after(run, 1.0)["read"].records_in == pytest.approx(300 - 2 * 30)
 
 
+def test_processors_that_wait_for_the_network_are_idle_though_the_operator_can_do_no_more() -> None:
+    places = PlacesModel(nodes=("a", "b"), delays_ms={"a": {"b": 50.0}})
+    read = replace(READ, delay_cost_rps=1.0, delay_idle=0.8)
+    run = engine(job(read, pool=replace(WARM, initial_workers=2), places=places), rps=1e4)
+    seen = after(run, 10.0)["read"]
+    run.settle_accounts()
+    assert seen.records_in == pytest.approx(10 * 150)
+    assert seen.busy_s == pytest.approx(20.0)
+    # 50 of 200 records/s are lost, in four of five cases because nothing is there to be done.
+    assert sum(worker.busy_slot_s for worker in run.clusters["read"].workers) == pytest.approx(20.0 * (1 - 0.8 / 4))
+
+
+def nodes_of(run: ContinuousEngine) -> list[str | None]:
+    return [worker.node for worker in run.clusters["read"].workers]
+
+
+def test_the_first_workers_are_on_the_nodes_that_are_named() -> None:
+    places = PlacesModel(nodes=("a", "b", "c", "d"), start=("c", "b"))
+    assert sorted(map(str, nodes_of(engine(job(pool=replace(WARM, initial_workers=2), places=places))))) == ["b", "c"]
+    with pytest.raises(BadInput, match="start names 'z', which is no node; known: a, b, c, d"):
+        job(pool=replace(WARM, initial_workers=2), places=replace(places, start=("z",)))
+
+
+def test_workers_that_nobody_places_start_anywhere_after_a_change_if_all_are_stopped() -> None:
+    nodes = tuple(f"n{number}" for number in range(40))
+    pool = replace(WARM, initial_workers=3, max_workers=40)
+    stay = engine(job(pool=pool, places=PlacesModel(nodes=nodes)))
+    move = engine(job(pool=pool, places=PlacesModel(nodes=nodes, anew=True)))
+    assert nodes_of(stay) == nodes_of(move)
+    before = nodes_of(move)
+    move.resize({"read": 4}, add_on=["n39"] if "n39" not in before else ["n38"])
+    assert nodes_of(move)[:3] == before, "a change that says where moves nobody"
+    for run in (stay, move):
+        run.resize({"read": 5})
+    assert nodes_of(stay)[:3] == before
+    assert set(before).isdisjoint(nodes_of(move)), "of forty nodes these draws hit none of the three"
+    assert len(set(nodes_of(move))) == 5
+
+
 def test_a_decision_chooses_who_leaves_and_where_one_is_added() -> None:
     places = PlacesModel(nodes=("a", "b", "c", "d"))
     run = engine(job(pool=replace(WARM, initial_workers=2), places=places))
