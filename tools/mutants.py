@@ -343,6 +343,22 @@ MUTANTS = (
         after="_DOUBLED, _IN_VAIN = 1.0, 2",
         test="tests/stories/test_ds2_replays.py::test_a_rate_that_halves_is_followed_in_two_steps_up_and_two_down",
     ),
+    Mutant(
+        fault="workers that nobody places stay where they are when all are stopped",
+        file="src/elastream/simulator/restart.py",
+        before="if not self._placed:",
+        after="if False:",
+        test="tests/unit/simulator/test_continuous.py"
+        "::test_workers_that_nobody_places_start_anywhere_after_a_change_if_all_are_stopped",
+    ),
+    Mutant(
+        fault="processors that wait for the network count as busy",
+        file="src/elastream/simulator/continuous.py",
+        before="operator.cpu_share * group.worked",
+        after="group.worked",
+        test="tests/unit/simulator/test_continuous.py"
+        "::test_processors_that_wait_for_the_network_are_idle_though_the_operator_can_do_no_more",
+    ),
 )
 
 
