@@ -295,10 +295,8 @@ def policy(label: str, setup: SetUp) -> Policy[Any]:
     )
 
 
-def run(label: str, load: TwoDays, setup: SetUp, seed: int) -> Row:
+def run(label: str, load: TwoDays, can: Capacity, setup: SetUp, seed: int) -> Row:
     """One run, until all is processed."""
-    curve = load.series(duration_s=DURATION_S)
-    can = capacity(curve, setup)
     watched = Watched()
     simulation = Simulation(
         job(can, setup, label),
@@ -310,12 +308,13 @@ def run(label: str, load: TwoDays, setup: SetUp, seed: int) -> Row:
         seed=seed,
     )
     simulation.run([watched])
-    return watched.row(curve, can)
+    return watched.row(load.series(duration_s=DURATION_S), can)
 
 
 def draws(load: TwoDays, setup: SetUp, seeds: int) -> list[dict[str, Row]]:
     """The table as often as there are seeds: the document's is one of that kind."""
-    return [{label: run(label, load, setup, seed) for label in POLICIES} for seed in range(seeds)]
+    can = capacity(load.series(duration_s=DURATION_S), setup)
+    return [{label: run(label, load, can, setup, seed) for label in POLICIES} for seed in range(seeds)]
 
 
 def typical(tables: Sequence[dict[str, Row]]) -> dict[str, Row]:
@@ -372,26 +371,28 @@ def show(tables: Sequence[dict[str, Row]], title: str) -> None:
 
 def main() -> None:
     """Print the table, and what is asked for beside it."""
-    open_ = SetUp()
+    usual = SetUp()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=24, help="runs of each policy")
-    parser.add_argument("--pace", nargs="*", choices=list(PACES), default=[open_.pace], help="of which source")
-    parser.add_argument("--downtime", type=float, nargs="*", default=[open_.downtime_s], help="seconds")
-    parser.add_argument("--drop", type=float, nargs="*", default=[open_.drop], help="threshold of the model-based")
-    parser.add_argument("--scaling", type=float, nargs="*", default=[open_.scaling], help="exponent of the workers")
-    parser.add_argument("--delay-cost", type=float, nargs="*", default=[open_.delay_cost], help="of 300 ms, in workers")
+    parser.add_argument("--pace", nargs="*", choices=list(PACES), default=[usual.pace], help="of which source")
     parser.add_argument(
-        "--idle", type=float, nargs="*", default=[open_.idle], help="share of it that leaves processors idle"
+        "--downtime", dest="downtime_s", type=float, nargs="*", default=[usual.downtime_s], help="seconds"
     )
-    parser.add_argument("--scatter", type=float, nargs="*", default=[open_.scatter], help="of processor readings")
+    parser.add_argument("--drop", type=float, nargs="*", default=[usual.drop], help="threshold of the model-based")
+    parser.add_argument("--scaling", type=float, nargs="*", default=[usual.scaling], help="exponent of the workers")
+    parser.add_argument("--delay-cost", type=float, nargs="*", default=[usual.delay_cost], help="of 300 ms, in workers")
+    parser.add_argument(
+        "--idle", type=float, nargs="*", default=[usual.idle], help="share of it that leaves processors idle"
+    )
+    parser.add_argument("--scatter", type=float, nargs="*", default=[usual.scatter], help="of processor readings")
     parser.add_argument("--trace", default=TRACE)
     parser.add_argument("--baseline", type=float, default=BASELINE_RPS)
     parser.add_argument("--first-day", type=int, default=FIRST_DAY)
     given = parser.parse_args()
     load = TwoDays(given.trace, given.baseline, given.first_day)
-    lists = (given.pace, given.downtime, given.drop, given.scaling, given.delay_cost, given.idle, given.scatter)
-    for values in product(*lists):
-        setup = SetUp(**dict(zip((one.name for one in fields(SetUp)), values, strict=True)))
+    names = [one.name for one in fields(SetUp)]
+    for values in product(*(getattr(given, name) for name in names)):
+        setup = SetUp(**dict(zip(names, values, strict=True)))
         show(draws(load, setup, given.seeds), f"{setup}, median of {given.seeds} runs")
 
 
