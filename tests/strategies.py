@@ -29,11 +29,11 @@ from elastream.core.observation import (
     Reading,
     ReadLimit,
     RunningBatch,
-    Slo,
     Source,
     Trigger,
     Worker,
 )
+from elastream.core.slo import Slo
 from elastream.core.topology import Edge, Operator, Topology
 
 POOLS = ("a", "b", "c")
@@ -140,7 +140,7 @@ def _query(draw: st.DrawFn, name: str, at_s: float, pools: tuple[str, ...]) -> Q
         other_s=_read(draw, at_s),
         state=KeyedState(bytes=_read(draw, at_s), rows=_read(draw, at_s)) if draw(st.booleans()) else None,
         delay=_delay(draw, at_s) if draw(st.booleans()) else None,
-        slo=draw(st.sampled_from([None, Slo(p95_s=30.0)])),
+        slo=draw(st.sampled_from([None, Slo(delay_s=30.0)])),
     )
 
 

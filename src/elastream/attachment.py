@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from elastream.config import Settings, resolve
 from elastream.core.guards.pause import Pause
-from elastream.core.observation import Slo
 from elastream.core.protocols import Journal, Platform, Policy
 from elastream.core.tick import Tick
 from elastream.loop.clock import SystemClock
@@ -24,6 +23,7 @@ from elastream.loop.journal import Recorder
 from elastream.loop.journal_format import describe
 from elastream.loop.planner import Planner
 from elastream.loop.resume import resume
+from elastream.loop.slo_log import SloLog, slo_sentence
 from elastream.policies import policies
 from elastream.spark.executors import ShrinkBy
 
@@ -57,6 +57,8 @@ class Status:
     ready: int | None
     leaving: int | None
     why: str
+    slo: str | None = None
+    """How many records kept what was promised, over the run."""
     troubles: tuple[str, ...] = ()
 
 
@@ -85,6 +87,7 @@ class Attachment:
             ready=pool.ready if pool else None,
             leaving=pool.leaving if pool else None,
             why=last.decision.sentence() if last and last.decision else "nothing was seen yet",
+            slo=slo_sentence(last.observation) if last and last.observation else None,
             troubles=last.troubles if last else (),
         )
 
@@ -183,10 +186,11 @@ def attach(
 ) -> Attachment | SwitchedOff:
     """Keep the application behind `spark` supplied with the executors it needs, until it ends or is detached.
 
-    `slo` is a delay that 95 of 100 records should keep, in seconds or as text ('30s'). Other settings are named as in
-    `elastream config`, with two underscores for a dot: `tick_s=5`, `guards__cool_down__after_s=120`. A second attach to
-    the same application returns the first one's handle. `emulated` says in words that slots only pretend to work (the
-    laboratory's capacity): their processor use then says nothing, busy slots stand in, and the words are recorded.
+    `slo` is a delay that 99 of 100 records should keep (`slo__share=0.95` for another share), in seconds or as text
+    ('30s'). Other settings are named as in `elastream config`, with two underscores for a dot: `tick_s=5`,
+    `guards__cool_down__after_s=120`. A second attach to the same application returns the first one's handle. `emulated`
+    says in words that slots only pretend to work (the laboratory's capacity): their processor use then says nothing,
+    busy slots stand in, and the words are recorded.
     """
     conf = _elastream_conf(spark)
     if conf.pop(ENABLED, "true").strip().lower() == "false":
@@ -207,7 +211,7 @@ def attach(
             spark,
             clock,
             bounds=(given.executors.min, given.executors.max),
-            slo=Slo(p95_s=given.slo.p95_s) if given.slo.p95_s is not None else None,
+            slo=given.slo.build(),
             shrink_by=shrink_by,
             emulated=emulated is not None,
             asks_logs=given.kafka.probe,
@@ -237,7 +241,7 @@ def _built(
     )
     attachment = Attachment(controller, clock, settings.policy, platform)
     recorders = _recorders(platform, planner, controller, settings, clock, notes)
-    controller.journals = [*recorders, *journals, attachment]
+    controller.journals = [*recorders, SloLog(), *journals, attachment]
     return attachment
 
 
@@ -278,7 +282,7 @@ def _flags(
     if executors is not None:
         flags["executors.min"], flags["executors.max"] = executors
     if slo is not None:
-        flags["slo.p95_s"] = slo
+        flags["slo.delay"] = slo
     return flags
 
 

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from elastream.core.decision import Decision
-from elastream.core.observation import Delay, Observation, Query, Reading, Slo, Source
+from elastream.core.observation import Delay, Observation, Query, Reading, Source
+from elastream.core.slo import Slo
 from elastream.core.tick import Tick
 from elastream.loop.recording import Part, Recording
 from tests.unit.journal_samples import TOPOLOGY, UTC_S, header, observation, planner, tick
@@ -30,7 +31,7 @@ def query(
         topology=TOPOLOGY,
         sources=(source,),
         delay=delay or None,
-        slo=Slo(p95_s=10.0),
+        slo=Slo(delay_s=10.0),
     )
 
 

@@ -167,10 +167,10 @@ def test_it_can_be_switched_off_from_outside() -> None:
 
 
 def test_settings_come_from_the_call_before_spark() -> None:
-    session = Session(spark__elastream__executors__max="30", spark__elastream__slo__p95_s="20s")
+    session = Session(spark__elastream__executors__max="30", spark__elastream__slo__delay="20s")
     attached(session, executors=(2, 6))
     assert Pretended.made[0].how["bounds"] == (2, 6)
-    assert Pretended.made[0].how["slo"].p95_s == 20.0
+    assert Pretended.made[0].how["slo"].delay_s == 20.0
 
 
 def test_guards_that_keep_queries_alive_are_on_unless_switched_off() -> None:

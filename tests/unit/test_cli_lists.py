@@ -107,10 +107,10 @@ def test_config_says_where_every_value_came_from(
     monkeypatch.setenv("ELASTREAM_TICK_S", "8")
     monkeypatch.setenv("ELASTREAM_SLO__P95_S", "40s")
     found = printed(
-        capsys, "config", "--config", str(file), "--conf", "spark.elastream.slo.p95=30s", "--set", "executors.max=20"
+        capsys, "config", "--config", str(file), "--conf", "spark.elastream.slo.delay=30s", "--set", "executors.max=20"
     )
     assert found["executors.max"] == {"value": 20, "from": "flag --executors.max"}
-    assert found["slo.p95_s"] == {"value": 30, "from": "spark.elastream.slo.p95"}
+    assert found["slo.delay"] == {"value": 30, "from": "spark.elastream.slo.delay"}
     assert found["tick_s"] == {"value": 8, "from": "ELASTREAM_TICK_S"}
     assert found["executors.min"] == {"value": 2, "from": str(file)}
     assert found["journal.keep"] == {"value": 20, "from": "default"}

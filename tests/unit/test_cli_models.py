@@ -6,7 +6,8 @@ import pytest
 
 from elastream.cli import main
 from elastream.core.errors import BadInput
-from elastream.core.observation import Slo, Trigger
+from elastream.core.observation import Trigger
+from elastream.core.slo import Slo
 from elastream.simulator.model import ApplicationModel
 from elastream.simulator.modelfile import read_model
 
@@ -33,7 +34,7 @@ def test_a_file_describes_a_model(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert isinstance(model, ApplicationModel)
     query = model.queries[0]
     assert (model.name, model.pool.slots_per_worker, model.pool.start_s) == ("clicks", 2, 5.0)
-    assert (query.trigger, query.slo, query.commit_s) == (Trigger(interval_s=5.0), Slo(p95_s=30.0), 0.1)
+    assert (query.trigger, query.slo, query.commit_s) == (Trigger(interval_s=5.0), Slo(delay_s=30.0), 0.1)
     assert query.slot_s_per_record() == pytest.approx(90e-6)
     assert main(["simulate", "--model", str(path), "--minutes", "5"]) == 0
     assert "clicks, a batch every 5s" in capsys.readouterr().out

@@ -45,14 +45,14 @@ def test_policies_are_compared_side_by_side(capsys: pytest.CaptureFixture[str]) 
         "threshold on simulator: runs as published",
         "threshold(high=0.9, low=0.4) on simulator: runs as published",
     ]
-    assert "within" in out
+    assert "in SLO" in out
     assert out.count("delay p95") == 2
     assert "\x1b" not in out
 
 
 def test_without_a_promise_there_is_no_column_for_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(SHORT) == 0
-    assert "within" not in capsys.readouterr().out
+    assert "in SLO" not in capsys.readouterr().out
 
 
 def test_all_strips_have_the_same_width(capsys: pytest.CaptureFixture[str]) -> None:
@@ -81,7 +81,8 @@ def test_options_reach_the_simulation(capsys: pytest.CaptureFixture[str]) -> Non
         "--slo", "45s", "--guard", "cool-down(after=300s, mode=blocking)", "--fault", "worker-loss(at=2m)",
     )  # fmt: skip
     assert found["executors"] == {"min": 2, "max": 6, "start": 3}
-    assert (found["slots_per_worker"], found["tick_s"], found["trigger_s"], found["slo_p95_s"]) == (2, 10, None, 45)
+    assert (found["slots_per_worker"], found["tick_s"], found["trigger_s"]) == (2, 10, None)
+    assert found["slo"] == {"delay_s": 45.0, "share": 0.99}
     assert found["guards"] == {"cool_down": {"after_s": 300, "mode": "blocking"}}
     assert found["faults"] == [{"fault": "worker-loss", "at_s": 120, "workers": 1}]
     assert len(found["runs"]) == 1

@@ -50,7 +50,7 @@ def test_without_any_source_everything_is_a_default() -> None:
     assert found.settings == Settings()
     assert {origin for _, origin in found.origins.values()} == {"default"}
     assert found.origins["executors.max"] == (10, "default")
-    assert found.origins["slo.p95_s"] == (None, "default")
+    assert found.origins["slo.delay"] == (None, "default")
 
 
 def test_a_flag_wins_over_spark_over_environment_over_file(write: Any) -> None:
@@ -109,7 +109,7 @@ def test_a_file_sets_everything(write: Any) -> None:
     settings = found.settings
     assert (settings.policy, settings.policy_settings) == ("ds2", {"headroom_ratio": 1.2, "model": {"kind": "linear"}})
     assert (settings.executors.min, settings.executors.max, settings.executors.initial) == (2, 20, 4)
-    assert (settings.slo.p95_s, settings.tick_s, settings.max_age_s) == (30, 2, 10)
+    assert (settings.slo.delay, settings.tick_s, settings.max_age_s) == (30, 2, 10)
     assert list(settings.build_guards()) == ["partition_ceiling", "quiet_hours"]
     assert settings.journal.model_dump() == {"folder": Path("journal"), "max_bytes": 10**6, "keep": 5}
     assert found.origins["policy_settings.model.kind"] == ("linear", "elastream.yaml")
@@ -127,9 +127,9 @@ def test_flags_that_were_not_given_say_nothing() -> None:
 
 
 def test_in_text_none_can_be_written(write: Any) -> None:
-    found = resolved(yaml=write("slo: {p95_s: 30}"), environ={"ELASTREAM_SLO__P95_S": "none"})
+    found = resolved(yaml=write("slo: {delay: 30}"), environ={"ELASTREAM_SLO__DELAY": "none"})
 
-    assert found.origins["slo.p95_s"] == (None, "ELASTREAM_SLO__P95_S")
+    assert found.origins["slo.delay"] == (None, "ELASTREAM_SLO__DELAY")
 
 
 def test_a_guard_can_be_switched_off_above_where_it_was_set_up(write: Any) -> None:

@@ -16,10 +16,10 @@ from elastream.core.observation import (
     OperatorWork,
     Reading,
     RunningBatch,
-    Slo,
     Trigger,
     Worker,
 )
+from elastream.core.slo import Slo
 from elastream.core.tick import Tick
 from elastream.loop import journal_format
 from elastream.loop.journal import Recorder, journal_files
@@ -55,7 +55,7 @@ def full_tick() -> Tick:
         batches=Reading(2, 9.0),
         state=KeyedState(store="rocksdb", bytes=Reading(1e9, 8.9)),
         delay=Delay(at_s=9, window_s=60, records=10, p50_s=1, p95_s=2, p99_s=3, max_s=4),
-        slo=Slo(p95_s=30),
+        slo=Slo(delay_s=30),
     )
     pool = replace(now.pools[0], workers=(worker,), leaving=1, busy_slot_s=Reading(3.0, 9.0))
     now = replace(now, pools=(pool,), queries=(query,), cluster_workers=0, other_busy_slots=Reading(0.0, 9.0))
@@ -90,7 +90,7 @@ def test_the_header_says_how_the_run_was_set_up(tmp_path: Path) -> None:
 
     found = read(tmp_path).header
 
-    assert (found.schema, found.application, found.spark) == (1, "app-1", "4.2.0")
+    assert (found.schema, found.application, found.spark) == (2, "app-1", "4.2.0")
     assert (found.policy, found.policy_settings) == ("by-arrival", {"rps_per_worker": 100.0, "interval_s": 10.0})
     assert found.guards == {"step_limit": {"up": 3, "down": None}, "bounds": {}}
     assert (found.platform, set(found.provides)) == ("rates", set(Rates.provides))

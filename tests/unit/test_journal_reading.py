@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from elastream.core.errors import JournalError
+from elastream.core.slo import Slo
 from elastream.loop import journal_format
 from elastream.loop.journal import journal_files
 from elastream.loop.recording import read
@@ -107,27 +108,36 @@ def test_a_header_that_lacks_something_is_one_line(file: Path) -> None:
 
 
 def test_a_newer_schema_is_refused_with_what_to_do(file: Path) -> None:
-    rewrite(file, schema=2)
+    rewrite(file, schema=3)
 
-    with pytest.raises(JournalError, match=r"schema 2, .* reads up to 1; read it with the version that wrote it"):
+    with pytest.raises(JournalError, match=r"schema 3, .* reads up to 2; read it with the version that wrote it"):
         read(file)
 
 
 def test_an_older_schema_is_upgraded_line_by_line(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = list(read(file).ticks)
     file.write_text(file.read_text().replace('"number"', '"nr"'))
-    monkeypatch.setattr(journal_format, "SCHEMA", 2)
+    monkeypatch.setattr(journal_format, "SCHEMA", 3)
     monkeypatch.setitem(
-        journal_format.UPGRADES, 1, lambda line: {"number" if key == "nr" else key: v for key, v in line.items()}
+        journal_format.UPGRADES, 2, lambda line: {"number" if key == "nr" else key: v for key, v in line.items()}
     )
 
     assert list(read(file).ticks) == expected
 
 
-def test_a_schema_without_upgrade_is_refused(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(journal_format, "SCHEMA", 2)
+def test_a_promise_of_the_first_schema_is_a_bound_for_95_of_100_records(file: Path) -> None:
+    rewrite(file, schema=1)
+    file.write_text(file.read_text().replace('"id":"q1"', '"id":"q1","slo":{"p95_s":30.0}'))
 
-    with pytest.raises(JournalError, match="journal schema 1 is too old to be read; the present one is 2"):
+    promises = {query.slo for tick in read(file).ticks if tick.observation for query in tick.observation.queries}
+
+    assert promises == {Slo(delay_s=30.0, share=0.95)}
+
+
+def test_a_schema_without_upgrade_is_refused(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal_format, "SCHEMA", 3)
+
+    with pytest.raises(JournalError, match="journal schema 2 is too old to be read; the present one is 3"):
         read(file)
 
 

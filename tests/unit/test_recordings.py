@@ -99,6 +99,7 @@ FIELDS: dict[str, Entry] = {
     "Query.state": only(WINDOW, JOIN, otherwise=NO_STATE),
     "Query.delay": only(FAST, otherwise=NO_DELAY),
     "Query.slo": nowhere("the owner's promise, not Spark's"),
+    "Query.on_time": nowhere("counted where something was promised"),
     "Query.watermark_utc_s": only(WINDOW, JOIN, otherwise="no watermark"),
     "Query.error": only(FOREACH, otherwise="it did not fail"),
     "Topology.operators": EVERYWHERE,
@@ -150,7 +151,10 @@ FIELDS: dict[str, Entry] = {
     "Delay.p95_s": only(FAST, otherwise=NO_DELAY),
     "Delay.p99_s": only(FAST, otherwise=NO_DELAY),
     "Delay.max_s": only(FAST, otherwise=NO_DELAY),
-    "Slo.p95_s": nowhere("the owner's promise, not Spark's"),
+    "Slo.delay_s": nowhere("the owner's promise, not Spark's"),
+    "OnTime.records": nowhere("counted where something was promised"),
+    "OnTime.within": nowhere("counted where something was promised"),
+    "Slo.share": nowhere("the owner's promise, not Spark's"),
 }
 
 PHASES = {

@@ -54,7 +54,7 @@ def test_options_become_settings_and_properties(tmp_path: Path) -> None:
         "policy_settings.high": "0.9",
         "executors.min": "2",
         "executors.max": "16",
-        "slo.p95_s": "30.0",
+        "slo.delay": "30.0",
         "journal.folder": str(tmp_path / "runs" / "app"),
         "guards.pause.mode": "dry-run",
     }

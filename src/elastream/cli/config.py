@@ -34,7 +34,7 @@ def config(
 
     elastream config --config elastream.yaml --set executors.max=20
 
-    ELASTREAM_SLO__P95_S=30s elastream config --conf spark.elastream.policy=lag-proportional
+    ELASTREAM_SLO__DELAY=30s elastream config --conf spark.elastream.policy=lag-proportional
     """
     from elastream.config import SPARK_PATTERN, Redaction, resolve, spark_arguments
 

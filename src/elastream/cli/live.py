@@ -66,7 +66,7 @@ def live(
     ] = None,
     policy: Annotated[str, typer.Option(metavar="NAME(KEY=VALUE)", help="What decides.")] = LIVE["policy"],
     executors: Annotated[str, typer.Option(metavar="MIN..MAX", help="Bounds of the executors.")] = LIVE["executors"],
-    slo: Annotated[str, typer.Option(metavar="TIME", help="95 of 100 records are to be committed in it.")] = LIVE[
+    slo: Annotated[str, typer.Option(metavar="TIME", help="99 of 100 records are to be committed in it.")] = LIVE[
         "slo"
     ],
     duration: Annotated[str, typer.Option(metavar="TIME", help="How long events arrive.")] = LIVE["duration"],

@@ -35,7 +35,7 @@ def run(
     cores: Annotated[int | None, typer.Option(min=1, metavar="NUMBER", help="Of an executor. Default: 1.")] = None,
     memory: Annotated[str | None, typer.Option(metavar="SIZE", help="Of an executor, such as 2g. Default: 1g.")] = None,
     slo: Annotated[
-        str | None, typer.Option(metavar="DURATION", help="95 of 100 records are to be committed within this time.")
+        str | None, typer.Option(metavar="DURATION", help="99 of 100 records are to be committed within this time.")
     ] = None,
     master: Annotated[
         str | None, typer.Option(metavar="URL", help="The cluster. Default: the script's or Spark's own, or a new one.")
@@ -122,7 +122,7 @@ def _flags(policy: str | None, executors: str | None, slo: str | None, journal: 
         low, high = read_bounds(executors.replace(":", ".."), "--executors")
         flags |= {"executors.min": low, "executors.max": high}
     if slo is not None:
-        flags["slo.p95_s"] = read_seconds(slo, "--slo")
+        flags["slo.delay"] = read_seconds(slo, "--slo")
     if journal is not None:
         # The script may change its folder before the journal is begun.
         flags["journal.folder"] = journal.absolute()

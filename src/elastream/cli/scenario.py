@@ -100,7 +100,7 @@ class Scenario:
                 "start": sum(pool.initial_workers for pool in pools),
             },
             "slots_per_worker": next(pool.slots_per_worker for pool in pools),
-            "slo_p95_s": self.slo_s,
+            "slo": {"delay_s": self.model.slo.delay_s, "share": self.model.slo.share} if self.model.slo else None,
             "guards": {name: plain_settings(guard) for name, guard in self.guards.items()},
             "faults": [_spelt(fault) for fault in self.faults],
         }
@@ -120,7 +120,7 @@ class Scenario:
     @property
     def slo_s(self) -> float | None:
         """The strictest promise."""
-        return self.model.slo.p95_s if self.model.slo else None
+        return self.model.slo.delay_s if self.model.slo else None
 
 
 def fitting_workload(model: ApplicationModel | DataflowModel, duration_s: float) -> str:

@@ -57,7 +57,7 @@ def simulate(
         int | None, typer.Option(metavar="NUMBER", help="Slots per executor. Default: the model's.")
     ] = None,
     slo: Annotated[
-        str | None, typer.Option(metavar="DURATION", help="95 of 100 records are to be committed within this time.")
+        str | None, typer.Option(metavar="DURATION", help="99 of 100 records are to be committed within this time.")
     ] = None,
     fault: Annotated[
         list[str] | None, typer.Option(metavar="NAME(at=TIME)", help="What goes wrong, and when; may be repeated.")
@@ -218,7 +218,7 @@ def _flags(
     return {
         "executors.min": low,
         "executors.max": high,
-        "slo.p95_s": read_seconds(slo, "--slo") if slo is not None else None,
+        "slo.delay": read_seconds(slo, "--slo") if slo is not None else None,
         "tick_s": read_seconds(tick, "--tick") if tick is not None else None,
         "guards": guards or None,
     }
@@ -261,7 +261,6 @@ def _bounded(
 ) -> ApplicationModel | DataflowModel:
     """The model with the bounds and the promise that were set anywhere; its own where nothing was."""
     from elastream.cli.scenario import resized
-    from elastream.core.observation import Slo
 
     settings = found.settings
     names = {"min_workers": "min", "max_workers": "max", "initial_workers": "initial"}
@@ -275,7 +274,8 @@ def _bounded(
         if not low <= start <= high:
             raise BadInput(f"--start: found {start}; the bounds are {low}..{high}")
         model = resized(model, initial_workers=start)
-    return model if settings.slo.p95_s is None else model.promising(Slo(p95_s=settings.slo.p95_s))
+    slo = settings.slo.build()
+    return model if slo is None else model.promising(slo)
 
 
 def _is_set(found: Resolution, path: str) -> bool:

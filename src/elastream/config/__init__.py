@@ -3,7 +3,7 @@
 from elastream.config.guards import build_guards, guards, settings_of
 from elastream.config.redaction import HIDDEN, SPARK_PATTERN, Redaction
 from elastream.config.resolve import Resolution, Resolved, resolve
-from elastream.config.settings import Executors, JournalSettings, Settings, Slo
+from elastream.config.settings import Executors, JournalSettings, Settings, SloSettings
 from elastream.config.sources import spark_arguments, spark_defaults
 
 __all__ = [
@@ -15,7 +15,7 @@ __all__ = [
     "Resolution",
     "Resolved",
     "Settings",
-    "Slo",
+    "SloSettings",
     "build_guards",
     "guards",
     "resolve",

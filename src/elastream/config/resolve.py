@@ -1,5 +1,6 @@
 """One value for every setting, and where it came from: flag, then Spark, then environment, then file, then default."""
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,9 @@ from elastream.registry import UNIT_SUFFIXES
 
 _BOOL = TypeAdapter(bool)
 _Found = dict[tuple[str, ...], Entry]
+_OLD_SLO = (("slo", "p95_s"), ("slo", "p95"))
+
+log = logging.getLogger("elastream")
 
 
 class Resolved(NamedTuple):
@@ -67,13 +71,25 @@ def resolve(
 def _placed(entries: Iterable[Entry]) -> _Found:
     """One source's entries by their full paths."""
     placed: _Found = {}
-    for entry in entries:
+    for entry in _with_present_names(list(entries)):
         known = _known(entry)
         if known is not None:
             if known.path in placed:
                 raise BadInput(f"{known.where} is given twice")
             placed[known.path] = known
     return placed
+
+
+def _with_present_names(entries: list[Entry]) -> list[Entry]:
+    """`slo.p95_s`, as it was once, promised a 95th percentile."""
+    found = [entry for entry in entries if entry.path not in _OLD_SLO]
+    for entry in entries:
+        if entry.path in _OLD_SLO:
+            log.warning("%s is an old name; write slo.delay, and slo.share=0.95 for what it meant", entry.where)
+            found.append(entry._replace(path=("slo", "delay")))
+            if not any(other.path == ("slo", "share") for other in entries):
+                found.append(entry._replace(path=("slo", "share"), value=0.95))
+    return found
 
 
 def _known(entry: Entry) -> Entry | None:

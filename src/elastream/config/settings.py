@@ -10,6 +10,7 @@ from elastream.config.guards import build_guards
 from elastream.core.errors import BadInput
 from elastream.core.protocols import Guard
 from elastream.core.quantity import Unit, parse_quantity
+from elastream.core.slo import SHARE, Slo
 
 
 def _number(value: object, units: tuple[Unit, ...], what: str) -> object:
@@ -34,6 +35,7 @@ def _none_or(value: object) -> object:
 
 Seconds = Annotated[float, BeforeValidator(lambda v: _number(v, ("", "s"), "a duration such as 15 or 5m")), Field(gt=0)]
 Count = Annotated[int, BeforeValidator(lambda v: _number(v, ("",), "a whole number"))]
+Share = Annotated[float, BeforeValidator(lambda v: _number(v, ("", "%"), "a share such as 0.99 or 99%"))]
 Nothing = BeforeValidator(_none_or)
 
 
@@ -59,12 +61,19 @@ class Executors(_Section):
         return self
 
 
-class Slo(_Section):
+class SloSettings(_Section):
     """What the owner of the queries promises."""
 
-    p95_s: Annotated[Seconds | None, Nothing] = Field(
-        default=None, description="95 of 100 records are committed within this time of their arrival; none: no promise"
+    delay: Annotated[Seconds | None, Nothing] = Field(
+        default=None, description="records are committed within this time of their arrival; none: no promise"
     )
+    share: Annotated[Share, Field(gt=0, le=1)] = Field(
+        default=SHARE, description="this share of them at least, over the run: 0.99 or 99%"
+    )
+
+    def build(self) -> Slo | None:
+        """What was promised, if anything."""
+        return None if self.delay is None else Slo(delay_s=self.delay, share=self.share)
 
 
 class JournalSettings(_Section):
@@ -93,7 +102,7 @@ class Settings(_Section):
     policy: str = Field(default="lag-proportional", min_length=1, description="what decides, by name")
     policy_settings: dict[str, Any] = Field(default_factory=dict, description="the policy's own settings")
     executors: Executors = Executors()
-    slo: Slo = Slo()
+    slo: SloSettings = SloSettings()
     tick_s: Seconds = Field(default=5.0, description="time between two looks")
     max_age_s: Annotated[Seconds | None, Nothing] = Field(
         default=None, description="a measurement older than this is unknown; none: three ticks"

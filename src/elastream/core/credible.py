@@ -112,6 +112,8 @@ def _with_sound_batches(query: Query, oldest: float, newest: float) -> Query:
         sound["finished"] = _sound_finished(query.finished)
     if query.delay is not None and not _is_sound_delay(query.delay, oldest, newest):
         sound["delay"] = None
+    if query.on_time is not None and not 0 <= query.on_time.within <= query.on_time.records < math.inf:
+        sound["on_time"] = None
     if not _finite(query.trigger.interval_s):
         sound["trigger"] = replace(query.trigger, interval_s=None)
     sources = tuple(_sound_source(source) for source in query.sources)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from elastream.core.signals import Signal
+from elastream.core.slo import OnTime, Slo
 from elastream.core.topology import Topology
 
 Phase = Literal["starting", "running", "between-triggers", "no-data", "restarting", "terminated"]
@@ -205,13 +206,6 @@ class Delay:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Slo:
-    """What the owner of a query promises."""
-
-    p95_s: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
     """One streaming query."""
 
@@ -231,6 +225,8 @@ class Query:
     state: KeyedState | None = None
     delay: Delay | None = None
     slo: Slo | None = None
+    on_time: OnTime | None = None
+    """How many records have kept the promise so far; None where nothing is promised."""
     watermark_utc_s: Reading | None = None
     """Event time up to which results are final."""
     error: str | None = None
@@ -246,6 +242,20 @@ class Query:
                 return None
             total += backlog
         return total if self.sources else None
+
+    @property
+    def is_within_slo(self) -> bool | None:
+        """Whether the 95th percentile of the delay window is within the bound; None if unknown or not promised.
+
+        Where nothing was committed in the window, the age of what waits stands in for the delay to come.
+        """
+        if self.slo is None:
+            return None
+        if self.delay is not None:
+            return self.delay.p95_s <= self.slo.delay_s
+        ages = [source.backlog_age_s for source in self.sources]
+        known = [age.value <= self.slo.delay_s for age in ages if age is not None]
+        return None if len(known) < len(ages) and all(known) else all(known) if known else None
 
     def not_known(self, what: str) -> str:
         """A sentence for a hold: what of this query is not known, and which source is to blame."""
@@ -274,6 +284,12 @@ class Observation:
     def pool(self, name: str) -> Pool:
         """The pool of that name."""
         return next(pool for pool in self.pools if pool.name == name)
+
+    @property
+    def is_within_slo(self) -> bool | None:
+        """Whether every promise is kept now; None if that is unknown for one and none is known to be broken."""
+        found = [query.is_within_slo for query in self.queries if query.slo is not None]
+        return False if False in found else None if None in found or not found else True
 
     def wanted(self) -> dict[str, int]:
         """The allocation that was decided last."""

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from elastream.core.observation import Delay
+from elastream.core.slo import OnTime, Slo
 
 
 class Stretch(NamedTuple):
@@ -40,6 +41,39 @@ def quantiles(parts: Sequence[Stretch], shares: Sequence[float]) -> npt.NDArray[
     counts = np.concatenate(([0.0], np.cumsum(np.maximum(densities, 0.0) * np.diff(ends))))
     inverse: npt.NDArray[np.float64] = np.interp(np.asarray(shares) * counts[-1], counts, ends)
     return inverse
+
+
+def records_within(parts: Iterable[Stretch], bound_s: float) -> tuple[float, float]:
+    """How many records there are, and how many of them were committed within a time of their arrival."""
+    records = within = 0.0
+    for _, shortest_s, longest_s, number in parts:
+        records += number
+        if longest_s <= bound_s:
+            within += number
+        elif shortest_s < bound_s:
+            within += number * (bound_s - shortest_s) / (longest_s - shortest_s)
+    return records, within
+
+
+class Punctuality:
+    """Counts the records of one query that keep its promise."""
+
+    def __init__(self, slo: Slo | None) -> None:
+        self.slo = slo
+        self._records = self._within = 0.0
+
+    def add(self, parts: Iterable[Stretch]) -> None:
+        """Take in what was just committed."""
+        if self.slo is not None:
+            records, within = records_within(parts, self.slo.delay_s)
+            self._records += records
+            self._within += within
+
+    def at(self, overdue: float) -> OnTime | None:
+        """The totals now; `overdue` records have waited for longer than the bound and are not committed."""
+        if self.slo is None:
+            return None
+        return OnTime(records=self._records + max(0.0, overdue), within=self._within)
 
 
 class DelayWindow:

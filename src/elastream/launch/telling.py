@@ -12,6 +12,7 @@ from typing import Any
 
 from elastream.core.decision import Decision
 from elastream.core.tick import Tick
+from elastream.loop.slo_log import slo_sentence
 
 CLEAR = "\r\x1b[K"
 _NUMBER = re.compile(r"[+-]?\d[\d,._]*")
@@ -28,6 +29,7 @@ class Telling:
         self.ticks = 0
         self.changes = 0
         self.sizes: set[int] = set()
+        self._slo: str | None = None
 
     def begin(self, line: str) -> None:
         """An application is followed from now on; said before the first of its decisions."""
@@ -45,6 +47,7 @@ class Telling:
         self.ticks += 1
         # Before the first executor has registered there are none, which says nothing about what was decided.
         self.sizes |= {ready for ready in [sum(pool.ready for pool in now.pools)] if ready}
+        self._slo = slo_sentence(now) or self._slo
         changes = decision.changes(now)
         self.changes += bool(changes)
         self._tell(tick, decision, changes)
@@ -70,7 +73,8 @@ class Telling:
             return None
         low, high = min(self.sizes, default=0), max(self.sizes, default=0)
         executors = so_many(high) if low == high else f"{low} to {so_many(high)}"
-        return f"{self.changes} change{'s' * (self.changes != 1)}, {executors}, {self.ticks} looks"
+        kept = f"; {self._slo}" if self._slo else ""
+        return f"{self.changes} change{'s' * (self.changes != 1)}, {executors}, {self.ticks} looks{kept}"
 
 
 def so_many(executors: int) -> str:

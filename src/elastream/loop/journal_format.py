@@ -27,12 +27,21 @@ from elastream.core.tick import Tick
 from elastream.core.topology import Topology
 from elastream.loop.planner import Planner
 
-SCHEMA = 1
+SCHEMA = 2
 
 Line = dict[str, Any]
 """One line, parsed."""
 
-UPGRADES: dict[int, Callable[[Line], Line]] = {}
+
+def _with_share(line: Line) -> Line:
+    """Schema 1 promised a 95th percentile; since then a promise is a bound and a share of the records."""
+    for query in (line.get("observation") or {}).get("queries") or ():
+        if isinstance(slo := query.get("slo"), dict) and "p95_s" in slo:
+            query["slo"] = {"delay_s": slo["p95_s"], "share": 0.95}
+    return line
+
+
+UPGRADES: dict[int, Callable[[Line], Line]] = {1: _with_share}
 """Schema -> what makes a line of it (header, snapshot or tick) one of the next schema."""
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from elastream.core.slo import Judged
 from elastream.loop.journal_format import Header
 from elastream.service.history import History
 from elastream.service.html import Html, clipped, element, joined
@@ -10,8 +11,6 @@ from elastream.service.summary import Summary
 
 FACT_BYTES = 2000
 NOTES = 20
-KEPT = 0.95
-"""From this share on a promise counts as kept."""
 
 
 def default_title(header: Header, history: History) -> str:
@@ -57,18 +56,13 @@ def notes_told(notes: Sequence[str], left_out: int) -> Html:
 
 def tiles(summary: Summary, history: History) -> Html:
     """The run in a few numbers."""
-    within = summary.within_slo
     promise = ", ".join(seconds(slo) for slo in sorted(history.slos_s)[:4])
     found = [
         _tile("Mean executors", summary.mean_workers and f"{summary.mean_workers:.1f}", _max(summary.max_workers)),
         _tile("Executor-hours", summary.worker_hours and f"{summary.worker_hours:.2f}"),
         _tile("Changes", f"{summary.grown + summary.shrunk:,}", f"{summary.grown:,} up, {summary.shrunk:,} down"),
-        _tile(
-            "Within SLO",
-            None if within is None else f"{within * 100:.3g}%",
-            f"p95 of {promise}",
-            state="" if within is None else "good" if within >= KEPT else "bad",
-        )
+        _within(summary.promise, promise),
+        _tile("Time within SLO", _percent(summary.time_within_slo), "looks whose p95 was within it")
         if promise
         else None,
         _tile(
@@ -91,6 +85,20 @@ def _tile(name: str, value: str | float | None, more: str | None = None, *, stat
         element("dd", shown, class_=f"number {state}".strip()),
         element("dd", more, class_="more") if more else None,
     )
+
+
+def _within(promise: Judged | None, bounds: str) -> Html | None:
+    """The share of records that kept the promise."""
+    if promise is None:
+        return _tile("Within SLO", None, f"within {bounds}") if bounds else None
+    slo, found = promise
+    state = "good" if found.keeps(slo) else "bad"
+    return _tile("Within SLO", _percent(found.share), f"of records; promised {slo.sentence()}", state=state)
+
+
+def _percent(share: float | None) -> str | None:
+    """Rounded down, so that a promise of 99 % does not seem to be kept by 98.96 %."""
+    return None if share is None else f"{int(share * 1000) / 10:g} %"
 
 
 def _application(header: Header, history: History) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from elastream.core.observation import Observation, Query, Reading
+from elastream.core.slo import Judged
 from elastream.core.tick import Tick
 from elastream.loop.journal_format import Header
 from elastream.loop.recording import Recording
@@ -41,6 +42,8 @@ class History:
     names: dict[str, str] = field(default_factory=dict)
     """Query id -> name."""
     slos_s: set[float] = field(default_factory=set)
+    on_time: dict[str, Judged] = field(default_factory=dict)
+    """Query id -> its promise, and how it was kept by the end."""
     within: list[bool | None] = field(default_factory=list)
     """Whether every promise was kept; None where it is unknown or nothing was promised."""
     spans: list[Span] = field(default_factory=list)
@@ -109,9 +112,12 @@ def _take(history: History, header: Header, tick: Tick, at: float, rates: "_Rate
         window_s = max([10.0, 4 * header.tick_s, *(2 * (query.trigger.interval_s or 0.0) for query in now.queries)])
         history.window_s = max(history.window_s, window_s)
         values |= _of_queries(now, rates, window_s)
-        within = _is_within(now)
+        within = now.is_within_slo
         history.names |= {query.id: query.name or query.id[:8] for query in now.queries}
-        history.slos_s |= {query.slo.p95_s for query in now.queries if query.slo}
+        history.slos_s |= {query.slo.delay_s for query in now.queries if query.slo}
+        for query in now.queries:
+            if query.slo is not None and query.on_time is not None:
+                history.on_time[query.id] = query.slo, query.on_time
         history.last = now
     history.add(at, values, within)
     history.ticks += 1
@@ -156,23 +162,6 @@ class _Rates:
 def _sum(values: list[Value]) -> Value:
     known = [value for value in values if value is not None]
     return sum(known) if known and len(known) == len(values) else None
-
-
-def _is_within(now: Observation) -> bool | None:
-    """Where nothing was committed lately, the age of what waits stands in for the delay to come."""
-    found: list[bool | None] = []
-    for query in now.queries:
-        if query.slo is None:
-            continue
-        if query.delay is not None:
-            found.append(query.delay.p95_s <= query.slo.p95_s)
-        else:
-            ages = [source.backlog_age_s for source in query.sources]
-            known = [age.value <= query.slo.p95_s for age in ages if age is not None]
-            found.append(all(known) if known else None)
-    if False in found:
-        return False
-    return None if None in found or not found else True
 
 
 def _ill(now: Observation) -> Iterator[str]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from elastream.core.slo import Judged, worst_of
 from elastream.loop.why_line import Line
 from elastream.service.history import History
 from elastream.service.thin import Value
@@ -18,8 +19,10 @@ class Summary:
     worker_hours: float | None
     grown: int
     shrunk: int
-    within_slo: float | None
-    """Share of the looks that could tell at which every promise was kept."""
+    promise: Judged | None
+    """The promise that was kept least, and how many records kept it; None if none was made or judged."""
+    time_within_slo: float | None
+    """Share of the looks that could tell at which every 95th percentile was within its bound."""
     max_delay_s: float | None
     """The longest of the 95th percentiles."""
     max_backlog: float | None
@@ -39,7 +42,8 @@ def summarise(history: History, lines: Sequence[Line]) -> Summary:
         worker_hours=worker_s / 3600 if _largest(workers) is not None else None,
         grown=sum(after > before for before, after in changes),
         shrunk=sum(after < before for before, after in changes),
-        within_slo=sum(within) / len(within) if within else None,
+        promise=worst_of(history.on_time.values()),
+        time_within_slo=sum(within) / len(within) if within else None,
         max_delay_s=_largest(history.column("delay")),
         max_backlog=_largest(history.column("backlog")),
         backlog_left=next((value for value in reversed(history.column("backlog")) if value is not None), None),

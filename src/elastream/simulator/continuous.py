@@ -11,7 +11,8 @@ import math
 from collections.abc import Mapping, Sequence
 from random import Random
 
-from elastream.estimators.delay import DelayWindow, Stretch
+from elastream.core.slo import OnTime
+from elastream.estimators.delay import DelayWindow, Punctuality, Stretch
 from elastream.simulator.cluster import SimulatedCluster, SimulatedWorker
 from elastream.simulator.dag import DataflowModel
 from elastream.simulator.faults import Fault, SinkBlocked, SlowStart, Straggler, WorkerLoss
@@ -51,6 +52,7 @@ class ContinuousEngine:
         }
         self.restarts = Restarts(model.restart, self.clusters, model.cluster_workers)
         self.delay = DelayWindow(delay_window_s)
+        self.punctuality = Punctuality(model.slo)
         self.delays: list[Stretch] = []
         """All that was committed, for the result of the run."""
         self.lagging = False
@@ -262,6 +264,14 @@ class ContinuousEngine:
             seen *= 1 - unsteady * self._random.random()
         op.busy_s += seen * useful * step_s
 
+    def on_time(self) -> OnTime | None:
+        """How many records have kept the promise by now."""
+        if self.model.slo is None:
+            return None
+        due_s = self.now_s - self.model.slo.delay_s
+        waits = (log.curve.arrived(due_s) - log.committed - log.expired for log in self.logs) if due_s > 0 else ()
+        return self.punctuality.at(sum(max(0.0, records) for records in waits))
+
     def _commit(self, start_s: float) -> None:
         base_s = self.model.base_latency_s
         for log, places in zip(self.logs, self._ends, strict=True):
@@ -269,6 +279,7 @@ class ContinuousEngine:
             parts = log.commit(through, start_s, self.now_s, base_s)
             if parts:
                 self.delay.add(parts)
+                self.punctuality.add(parts)
                 self.delays += parts
 
 

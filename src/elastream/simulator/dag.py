@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from elastream.core.errors import BadInput
-from elastream.core.observation import Slo
+from elastream.core.slo import Slo
 from elastream.core.topology import Edge, Operator, Topology
 from elastream.simulator.model import PoolModel, changed_pool, check_numbers, check_pool
 

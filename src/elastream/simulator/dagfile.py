@@ -18,7 +18,6 @@ from dataclasses import replace
 from typing import Any
 
 from elastream.core.errors import BadInput
-from elastream.core.observation import Slo
 from elastream.registry import read_settings
 from elastream.registry.settings import construct
 from elastream.simulator.dag import (
@@ -32,7 +31,7 @@ from elastream.simulator.dag import (
     RestartModel,
 )
 from elastream.simulator.model import PoolModel
-from elastream.simulator.reading import as_mapping, built, check_keys, named_items, seconds
+from elastream.simulator.reading import as_mapping, built, check_keys, named_items, read_slo
 
 _PARTS = {"restart": RestartModel, "measuring": MeasuringModel, "places": PlacesModel}
 _PLAIN = ("cluster_workers", "base_latency", "base_latency_s", "step", "step_s", "stops_sources_until")
@@ -47,7 +46,7 @@ def dataflow(content: Mapping[str, Any], where: str, name: str) -> DataflowModel
         key: built(cls, content[key], f"{where}: {key}") for key, cls in _PARTS.items() if key in content
     }
     if content.get("slo") is not None:
-        parts["slo"] = Slo(p95_s=seconds(content["slo"], f"{where}: slo", "a duration such as 30s"))
+        parts["slo"] = read_slo(content["slo"], f"{where}: slo")
     plain = {key: content[key] for key in _PLAIN if key in content}
     return DataflowModel(
         name=str(content.get("name") or name),

@@ -107,6 +107,7 @@ class SimulatedDataflow:
             operators=tuple(self._work(operator) for operator in engine.operators),
             delay=engine.delay.at(engine.now_s),
             slo=model.slo,
+            on_time=engine.on_time(),
         )
 
     def _phase(self) -> Phase:

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from elastream.core.errors import BadInput
-from elastream.core.observation import Slo, Trigger
+from elastream.core.observation import Trigger
+from elastream.core.slo import Slo
 from elastream.core.topology import Edge, Operator, Topology
 
 POOL = "executors"
@@ -147,7 +148,7 @@ class ApplicationModel:
     @property
     def slo(self) -> Slo | None:
         """The strictest promise."""
-        return min((query.slo for query in self.queries if query.slo), key=lambda slo: slo.p95_s, default=None)
+        return min((query.slo for query in self.queries if query.slo), key=lambda slo: slo.delay_s, default=None)
 
     def full_rps(self) -> float:
         """Arrivals per second that a pool of full size can just process; infinite where records cost nothing."""

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from elastream.core.errors import BadInput, suggestion
-from elastream.core.observation import Slo, Trigger
+from elastream.core.observation import Trigger
 from elastream.registry import read_settings
 from elastream.registry.settings import construct
 from elastream.simulator.dag import DataflowModel
@@ -33,7 +33,7 @@ from elastream.simulator.model import (
     StageModel,
     StateModel,
 )
-from elastream.simulator.reading import as_mapping, built, check_keys, loaded, named_items, seconds
+from elastream.simulator.reading import as_mapping, built, check_keys, loaded, named_items, read_slo, seconds
 
 _APART = ("sources", "stages", "trigger", "slo", "state")
 """Settings of a query that are not plain values."""
@@ -71,7 +71,7 @@ def written_model(model: ApplicationModel) -> str:
         told["sources"] = [_told(source) for source in query.sources]
         told["stages"] = [_told(stage) for stage in query.stages]
         if query.slo is not None:
-            told["slo"] = f"{query.slo.p95_s:g}s"
+            told["slo"] = {"delay": f"{query.slo.delay_s:g}s", "share": query.slo.share}
         if query.state != StateModel():
             told["state"] = _told(query.state)
         queries.append(told)
@@ -110,7 +110,7 @@ def _query(item: object, where: str) -> QueryModel:
     if "trigger" in given:
         parts["trigger"] = read_trigger(given["trigger"], f"{where}: trigger")
     if given.get("slo") is not None:
-        parts["slo"] = Slo(p95_s=seconds(given["slo"], f"{where}: slo", "a duration such as 30s"))
+        parts["slo"] = read_slo(given["slo"], f"{where}: slo")
     if "state" in given:
         parts["state"] = built(StateModel, given["state"], f"{where}: state")
     plain = {key: value for key, value in given.items() if key not in _APART}

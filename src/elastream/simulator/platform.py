@@ -160,6 +160,7 @@ def _query(query: SimulatedQuery, now_s: float) -> Query:
         state=_state(query),
         delay=query.delay.at(now_s),
         slo=model.slo,
+        on_time=query.on_time(now_s),
     )
 
 

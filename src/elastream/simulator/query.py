@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from random import Random
 
 from elastream.core.observation import FinishedBatch
+from elastream.core.slo import OnTime
 from elastream.core.topology import Topology
-from elastream.estimators.delay import DelayWindow, Stretch
+from elastream.estimators.delay import DelayWindow, Punctuality, Stretch
 from elastream.simulator.cluster import SimulatedWorker
 from elastream.simulator.delay import stretches
 from elastream.simulator.model import QueryModel, SourceModel, StageModel
@@ -82,6 +83,7 @@ class SimulatedQuery:
         self.batches = 0
         self.driver_s = 0.0
         self.delay = DelayWindow(window_s)
+        self.punctuality = Punctuality(model.slo)
         self.delays: list[Stretch] = []
         """All that was committed, for the result of the run."""
 
@@ -106,6 +108,7 @@ class SimulatedQuery:
         for source in self.sources:
             parts = stretches(source.curve, source.committed, source.planned, now_s)
             self.delay.add(parts)
+            self.punctuality.add(parts)
             self.delays.extend(parts)
             source.committed = source.planned
         self.batches += 1
@@ -135,6 +138,14 @@ class SimulatedQuery:
     def next_data_s(self, now_s: float) -> float:
         """When there will be something to read, for a query that runs as fast as possible."""
         return max(now_s + _POLL_S, min(source.oldest_s() for source in self.sources))
+
+    def on_time(self, now_s: float) -> OnTime | None:
+        """How many records have kept the promise by now."""
+        if self.model.slo is None:
+            return None
+        due_s = now_s - self.model.slo.delay_s
+        overdue = sum(max(0, source.arrived(due_s) - source.committed) for source in self.sources) if due_s > 0 else 0
+        return self.punctuality.at(overdue)
 
     def state_bytes(self) -> float:
         """State after the last committed batch."""

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from elastream.core.errors import BadInput, UnknownName
 from elastream.core.quantity import parse_quantity
+from elastream.core.slo import SHARE, Slo
 from elastream.registry import read_settings
 from elastream.registry.settings import construct
 
@@ -56,6 +57,24 @@ def seconds(value: object, where: str, what: str) -> float:
     if quantity.unit == "%" or quantity.value <= 0:
         raise BadInput(f"{where}: found {value!r}; it must be {what}, longer than 0")
     return quantity.value
+
+
+def read_slo(value: object, where: str) -> Slo:
+    """`30s`, or `{delay: 30s, share: 95%}`."""
+    given = value if isinstance(value, Mapping) else {"delay": value}
+    check_keys(given, ("delay", "share"), where)
+    delay_s = seconds(given.get("delay"), f"{where}: delay" if given is value else where, "a duration such as 30s")
+    return Slo(delay_s=delay_s, share=_share(given.get("share", SHARE), f"{where}: share"))
+
+
+def _share(value: object, where: str) -> float:
+    try:
+        share = parse_quantity(str(value)).value
+    except BadInput:
+        share = 0.0
+    if not 0 < share <= 1:
+        raise BadInput(f"{where}: found {value!r}; it must be a share such as 0.99 or 99%")
+    return share
 
 
 def loaded(path: Path) -> object:

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from elastream.core.guards import Guards
-from elastream.core.observation import Query
 from elastream.core.protocols import Clock, Journal, Policy
+from elastream.core.slo import Judged, worst_of
 from elastream.core.tick import Tick
 from elastream.estimators.delay import quantiles
 from elastream.loop.clock import VirtualClock
@@ -41,7 +41,11 @@ class Summary:
     delay_p99_s: float | None
     delay_max_s: float | None
     within_slo: float | None
-    """Share of ticks at which the 95th percentile of a sliding window was within the bound."""
+    """Share of the records that were judged and committed within the bound: what an SLO speaks of."""
+    slo_kept: bool | None
+    """Whether that is at least what was promised."""
+    time_within_slo: float | None
+    """Share of the looks that could tell at which the 95th percentile of a sliding window was within the bound."""
 
     def as_json(self) -> dict[str, Any]:
         """As plain values."""
@@ -60,7 +64,9 @@ class Strips:
     backlog: list[float | None] = field(default_factory=list)
     delay_p95_s: list[float | None] = field(default_factory=list)
     kinds: list[str] = field(default_factory=list)
-    within: list[bool] = field(default_factory=list)
+    within: list[bool | None] = field(default_factory=list)
+    on_time: dict[str, Judged] = field(default_factory=dict)
+    """Query -> its promise, and how it was kept so far."""
     actions: int = 0
 
     def write(self, tick: Tick) -> None:
@@ -78,8 +84,10 @@ class Strips:
         self.delay_p95_s.append(max(delays, default=None))
         self.kinds.append(decision.kind)
         self.actions += len(decision.changes(now))
-        if any(query.slo for query in now.queries):
-            self.within.append(all(_is_within_slo(query) for query in now.queries))
+        self.within.append(now.is_within_slo)
+        for query in now.queries:
+            if query.slo is not None and query.on_time is not None:
+                self.on_time[query.id] = query.slo, query.on_time
 
     def close(self) -> None:
         """Nothing to close."""
@@ -166,6 +174,8 @@ def _summary(name: str, platform: SimulatedSpark | SimulatedDataflow, strips: St
     parts = platform.engine.delays
     p50, p95, p99 = quantiles(parts, (0.5, 0.95, 0.99)).tolist() if parts else (None, None, None)
     records, backlog = platform.engine.counted()
+    worst = worst_of(strips.on_time.values())
+    told = [kept for kept in strips.within if kept is not None]
     busy = [ready + leaving for ready, leaving in zip(strips.ready, strips.leaving, strict=True)]
     mean = sum(busy) / len(busy) if busy else 0.0
     return Summary(
@@ -182,18 +192,10 @@ def _summary(name: str, platform: SimulatedSpark | SimulatedDataflow, strips: St
         delay_p95_s=p95,
         delay_p99_s=p99,
         delay_max_s=max((part.longest_s for part in parts), default=None),
-        within_slo=sum(strips.within) / len(strips.within) if strips.within else None,
+        within_slo=None if worst is None else worst[1].share,
+        slo_kept=None if worst is None else worst[1].keeps(worst[0]),
+        time_within_slo=sum(told) / len(told) if told else None,
     )
-
-
-def _is_within_slo(query: Query) -> bool:
-    """Where nothing was committed in the window, the age of what waits stands in for the delay to come."""
-    if query.slo is None:
-        return True
-    if query.delay is not None:
-        return query.delay.p95_s <= query.slo.p95_s
-    ages = [source.backlog_age_s for source in query.sources]
-    return all(age is None or age.value <= query.slo.p95_s for age in ages)
 
 
 class _Progress:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator
 from itertools import pairwise
 from operator import itemgetter
@@ -45,6 +45,14 @@ class ArrivalCurve:
             return None
         (from_s, low), (to_s, high) = self._points[place - 1], self._points[place]
         return from_s + (number - low) / (high - low) * (to_s - from_s)
+
+    def arrived(self, at_s: float) -> float:
+        """Records that had arrived by then; 0 before the first sample, and what the newest one says after it."""
+        place = bisect_right(self._points, at_s, key=itemgetter(0))
+        if place == 0:
+            return 0.0
+        (from_s, low), (to_s, high) = self._points[place - 1], self._points[min(place, len(self._points) - 1)]
+        return low if to_s <= from_s else low + (high - low) * (at_s - from_s) / (to_s - from_s)
 
     def rate(self, at_s: float) -> float | None:
         """Records per second over the newest samples; None without two."""

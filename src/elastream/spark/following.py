@@ -15,10 +15,10 @@ from elastream.core.observation import (
     Query,
     Reading,
     RunningBatch,
-    Slo,
     Trigger,
 )
-from elastream.estimators.delay import DelayWindow
+from elastream.core.slo import OnTime, Slo
+from elastream.estimators.delay import DelayWindow, Punctuality
 from elastream.spark.inputs import Input
 from elastream.spark.look import Event, Json, Node, QuerySeen, StageSeen
 from elastream.spark.works import Works, known_sum
@@ -61,8 +61,9 @@ class Moment:
 class Following:
     """Folds what was seen of one query. Totals go on when it is restarted from its checkpoint."""
 
-    def __init__(self, query: str) -> None:
+    def __init__(self, query: str, slo: Slo | None = None) -> None:
         self.id = query
+        self.slo = slo
         self.name = shown_name(None, query)
         self.run = ""
         self.ended_s: float | None = None
@@ -78,6 +79,7 @@ class Following:
         self._finished_before = 0
         self._sunk: float | None = 0.0
         self._delays = DelayWindow(DELAY_WINDOW_S)
+        self._punctuality = Punctuality(slo)
         self._state: Json | None = None
         self._trigger = Trigger()
         self._is_foreach = False
@@ -148,6 +150,7 @@ class Following:
             read.append(given.take(source, ended_s, is_foreach=self._is_foreach))
             if read[-1].stretches is not None and all(one.is_sampled for one in self._inputs):
                 self._delays.add(read[-1].stretches)
+                self._punctuality.add(read[-1].stretches)
         verdicts = [one.limited for one in read]
         limited = True if True in verdicts else None if None in verdicts or not read else False
         return known_sum([one.rows for one in read]), limited
@@ -163,7 +166,6 @@ class Following:
         live: Sequence[StageSeen],
         shapes: Mapping[int, Sequence[Node]],
         moment: Moment,
-        slo: Slo | None,
     ) -> Query:
         """The query now; `seen` is None if it is not active, `live` are its stages that have not ended."""
         running = None if seen is None else self._running(seen, live, moment)
@@ -190,10 +192,16 @@ class Following:
             other_s=Reading(self._works.unmatched_s, at_s),
             state=self._keyed_state(at_s),
             delay=self._delays.at(at_s) if self._inputs and all(one.is_sampled for one in self._inputs) else None,
-            slo=slo,
+            slo=self.slo,
+            on_time=self._on_time(at_s),
             watermark_utc_s=Reading(seen.watermark_s, at_s) if seen and seen.watermark_s else None,
             error=self._error or (seen.error if seen else None),
         )
+
+    def _on_time(self, at_s: float) -> OnTime | None:
+        if self.slo is None:
+            return None
+        return self._punctuality.at(sum(one.overdue(at_s - self.slo.delay_s) for one in self._inputs))
 
     def see(self, seen: QuerySeen, moment: Moment) -> None:
         """Take in what the query is doing, before what has ended: that refers to its sources."""

@@ -229,6 +229,10 @@ class Input:
             problem=self._probe.problem,
         )
 
+    def overdue(self, due_s: float) -> float:
+        """Records that had arrived by then and are not committed, as far as it is known when they came."""
+        return sum(max(0.0, one.curve.arrived(due_s) - one.committed) for one in self._partitions.values())
+
     def _backlogs(self) -> tuple[float, ...] | None:
         if len(self._partitions) < 2:
             return None

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from elastream.core.observation import Observation, Query, Reading, Slo
+from elastream.core.observation import Observation, Query, Reading
 from elastream.core.signals import Signal
+from elastream.core.slo import Slo
 from elastream.spark.following import Following, Moment
 from elastream.spark.look import Look, StageSeen
 from elastream.spark.pooling import POOL, Pooling, PoolSeen
@@ -153,7 +154,7 @@ class Observing:
 
     def _following(self, query: str) -> Following:
         if query not in self._queries:
-            self._queries[query] = Following(query)
+            self._queries[query] = Following(query, self._slo)
         return self._queries[query]
 
     def _shown(self, look: Look, moment: Moment) -> tuple[Query, ...]:
@@ -167,7 +168,7 @@ class Observing:
             if following.ended_s is not None and moment.at_s - following.ended_s > _SHOWN_AFTER_END_S:
                 continue
             live = [stage for stage in look.stages if stage.query == name and stage.ended_s is None]
-            shown.append(following.query(active.get(name), live, look.shapes, moment, self._slo))
+            shown.append(following.query(active.get(name), live, look.shapes, moment))
         return tuple(shown)
 
     def _forget(self, at_s: float) -> None:

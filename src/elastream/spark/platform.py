@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from elastream.core.decision import Decision
 from elastream.core.errors import ApplyFailed, CannotRun, ObservationFailed
-from elastream.core.observation import Observation, Slo
+from elastream.core.observation import Observation
 from elastream.core.protocols import Clock
+from elastream.core.slo import Slo
 from elastream.spark.backend import SparkBackend
 from elastream.spark.executors import Executors, Limits, ShrinkBy, Use
 from elastream.spark.look import Look, QuerySeen

@@ -42,7 +42,7 @@ def test_a_file_says_what_a_job_is(tmp_path: Path) -> None:
     assert {name: pool.initial_workers for name, pool in model.pools.items()} == {"split": 1, "count": 3}
     assert (model.restart.checkpoint_s, model.base_latency_s) == (10.0, 1.0)
     assert model.slo is not None
-    assert model.slo.p95_s == 30.0
+    assert model.slo.delay_s == 30.0
 
 
 @pytest.mark.parametrize(
