@@ -1,4 +1,4 @@
-"""Strips on the console."""
+"""Strips as lines of text."""
 
 from __future__ import annotations
 
@@ -19,24 +19,34 @@ WIDEST = 160
 
 
 def draw(console: Console, groups: Sequence[Block], duration_s: float) -> None:
-    """All strips over the same columns, the times below them."""
+    """Print all strips over the same columns, the times below them."""
+    for line in draw_lines(groups, duration_s, width=console.width, encoding=console.encoding):
+        console.print(line, no_wrap=True, overflow="ignore", crop=False)
+
+
+def draw_lines(groups: Sequence[Block], duration_s: float, *, width: int, encoding: str) -> list[Text]:
+    """The same as lines, for somebody who owns the console: printing on one that a live picture owns draws it again."""
     from rich.text import Text
 
-    characters = BLOCKS if is_drawable(BLOCKS, console.encoding) else ASCII
+    characters = BLOCKS if is_drawable(BLOCKS, encoding) else ASCII
     strips = [strip for group in groups for strip in group.strips]
     left = INDENT + max(len(strip.label) for strip in strips) + 2
     right = max(len(strip.extent()) for strip in strips) + 2
-    width = min(WIDEST, max(NARROWEST, console.width - left - right))
+    columns = min(WIDEST, max(NARROWEST, width - left - right))
     tops = _tops(strips)
+    lines = []
     for group in groups:
         if group.heading:
-            console.print(Text(group.heading, style="bold"), no_wrap=True, overflow="ellipsis")
+            heading = Text(group.heading, style="bold")
+            heading.truncate(width, overflow="ellipsis")
+            lines.append(heading)
         for strip in group.strips:
             line = Text(f"{' ' * INDENT}{strip.label}".ljust(left))
-            line.append_text(_drawn(strip, width, duration_s, strip.top or tops[strip.label], characters))
+            line.append_text(_drawn(strip, columns, duration_s, strip.top or tops[strip.label], characters))
             line.append(f"  {strip.extent()}", style="dim")
-            console.print(line, no_wrap=True, overflow="ignore", crop=False)
-    console.print(Text(" " * left + axis(width, duration_s), style="dim"), no_wrap=True, overflow="ignore", crop=False)
+            lines.append(line)
+    lines.append(Text(" " * left + axis(columns, duration_s), style="dim"))
+    return lines
 
 
 def _tops(strips: Sequence[Strip]) -> dict[str, float]:

@@ -6,7 +6,7 @@ import sys
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from elastream.cli.drawing import draw
+from elastream.cli.drawing import draw_lines
 from elastream.cli.output import console
 from elastream.cli.strips import Block, Strip, compact, spelt_time
 from elastream.core.observation import Observation
@@ -62,9 +62,8 @@ class LiveView:
         if not self._ticks:
             yield Text("waiting for the first look ...")
             return
-        with screen.capture() as captured:
-            draw(screen, [Block(heading="", strips=self._strips())], self._duration_s)
-        yield Text.from_ansi(captured.get().rstrip("\n"))
+        block = Block(heading="", strips=self._strips())
+        yield from draw_lines([block], self._duration_s, width=options.max_width, encoding=options.encoding)
         for line in self._lines(self._ticks[-1]):
             yield Text(line)
 
