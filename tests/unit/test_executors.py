@@ -1,4 +1,4 @@
-"""How executors are brought to a size, on a backend that only pretends."""
+"""How executors are brought to a size, on backends that only pretend."""
 
 import threading
 import time
@@ -13,7 +13,9 @@ from elastream.spark.roster import Registered
 
 
 class Pretended:
-    """A cluster that obeys, as far as it has room."""
+    """A cluster that obeys, as far as it has room, and replaces nobody."""
+
+    starts_at_once = True
 
     def __init__(self, size: int, room: int = 100) -> None:
         self.ids = [str(i) for i in range(size)]
@@ -44,6 +46,37 @@ class Pretended:
     def gone(self, *names: str) -> None:
         self.ids = [name for name in self.ids if name not in names]
         self.leaving = [name for name in self.leaving if name not in names]
+
+
+class Master(Pretended):
+    """Counts those on their way out until they are gone, and has as many as the last total says, as a real one does.
+
+    Executors take a while to register.
+    """
+
+    def __init__(self, size: int, room: int = 100) -> None:
+        super().__init__(size, room)
+        self.total, self.started = size, size
+        self.starting: list[str] = []
+
+    def request(self, total: int) -> None:
+        if self.fails:
+            raise self.fails
+        self.requests.append(total)
+        self.total = total
+        self.schedule()
+
+    def schedule(self) -> None:
+        while len(self.ids) + len(self.starting) < min(self.total, self.room):
+            self.starting.append(str(self.started))
+            self.started += 1
+
+    def register(self) -> None:
+        self.ids, self.starting = self.ids + self.starting, []
+
+    def gone(self, *names: str) -> None:
+        super().gone(*names)
+        self.schedule()
 
 
 class Run:
@@ -96,18 +129,127 @@ def test_nothing_is_taken_from_under_work_that_belongs_to_no_query() -> None:
     assert run.backend.decommissioned == [["0"]]
 
 
-def test_who_is_slow_to_leave_comes_on_top_of_the_total_and_others_do_not() -> None:
-    run = Run(Pretended(5), leave_s=30.0)
+def test_who_leaves_after_a_long_task_is_not_replaced() -> None:
+    master = Master(5)
+    run = Run(master)
+    for _ in range(40):
+        run.tick(3, use=Use(tasks={"4": 1, "3": 1}))
+    assert master.requests == [3]
+    for name in master.decommissioned[0]:
+        master.gone(name)
+        run.tick(3)
+    assert (len(master.ids), master.starting, master.started) == (3, [], 5)
+    assert [(g.id, g.killed) for g in run.executors.roster.goings] == [("2", False), ("1", False)]
+
+
+def test_growing_does_not_wait_for_those_that_leave_and_nobody_replaces_them() -> None:
+    master = Master(3)
+    run = Run(master)
+    run.tick(1)
+    assert len(master.leaving) == 2
     run.tick(3)
-    assert run.backend.requests == [3]
-    run.tick(4, after_s=40.0)
-    assert run.backend.requests == [3, 4]
+    assert len(master.starting) == 2
+    for _ in range(3):
+        # While they start, and again and again.
+        run.tick(3)
+    assert (len(master.starting), master.total) == (2, 3)
+    master.register()
+    for name in tuple(master.leaving):
+        master.gone(name)
+        run.tick(3)
+    assert (len(master.ids), master.starting, master.started) == (3, [], 5)
+
+
+def test_what_had_no_room_beside_those_that_leave_comes_as_they_go() -> None:
+    master = Master(4, room=5)
+    run = Run(master)
+    run.tick(2)
     run.tick(4)
-    assert run.backend.requests == [3, 4, 6]
-    run.backend.gone("4", "3")
-    run.tick(4)
-    assert run.backend.requests == [3, 4, 6, 4]
-    assert [(g.id, g.killed) for g in run.executors.roster.goings] == [("3", False), ("4", False)]
+    assert len(master.starting) == 1
+    while master.leaving:
+        master.gone(master.leaving[0])
+        run.tick(4)
+    assert len(master.ids) + len(master.starting) == 4
+
+
+def test_one_that_dies_while_others_leave_is_replaced() -> None:
+    master = Master(4)
+    run = Run(master)
+    run.tick(2)
+    master.gone("0")
+    assert master.starting == []
+    run.tick(2)
+    assert len(master.starting) == 1
+
+
+def test_those_that_others_let_go_are_not_counted_a_second_time() -> None:
+    master = Master(3)
+    run = Run(master)
+    # A worker that leaves takes its executors off the master's count.
+    master.leaving.append("2")
+    run.tick(3)
+    assert master.requests == [3]
+
+
+def test_one_too_many_is_let_go_and_the_total_stays() -> None:
+    master = Master(2)
+    run = Run(master)
+    run.tick(2)
+    master.ids.append("7")
+    run.tick(2)
+    assert master.decommissioned == [["7"]]
+    assert (master.requests, master.total) == ([2], 2)
+    master.gone("7")
+    for _ in range(5):
+        run.tick(2)
+    assert (master.ids, master.starting, master.requests) == (["0", "1"], [], [2])
+
+
+def test_a_cluster_that_starts_executors_when_it_gets_to_it_keeps_the_higher_total_until_they_are_there() -> None:
+    class Slow(Master):
+        starts_at_once = False
+
+    master = Slow(3)
+    run = Run(master)
+    run.tick(1)
+    run.tick(3)
+    run.tick(3)
+    assert master.requests == [1, 5]
+    master.register()
+    run.tick(3)
+    assert master.requests == [1, 5, 3]
+
+
+def test_a_total_that_could_not_be_lowered_again_is_lowered_later() -> None:
+    class Failing(Master):
+        def request(self, total: int) -> None:
+            super().request(total)
+            if self.requests == [1, 5]:
+                self.fails = RuntimeError("the master has gone")
+
+    master = Failing(3)
+    run = Run(master)
+    run.tick(1)
+    with pytest.raises(RuntimeError):
+        run.tick(3)
+    master.fails = None
+    master.register()
+    run.tick(3)
+    assert master.total == 3
+
+
+def test_the_total_is_lowered_before_anybody_is_told_to_go() -> None:
+    told: list[str] = []
+
+    class Telling(Pretended):
+        def request(self, total: int) -> None:
+            told.append(f"total {total}")
+
+        def decommission(self, ids: Sequence[str]) -> None:
+            told.append("go")
+
+    Run(Telling(3)).tick(2)
+    assert told == ["total 2", "go"]
 
 
 def test_a_lost_executor_is_not_asked_for_again_since_the_total_still_stands() -> None:
@@ -151,6 +293,33 @@ def test_killing_as_a_choice_ends_one_at_a_time() -> None:
     assert run.backend.decommissioned == []
 
 
+def test_who_runs_tasks_is_not_stuck_and_has_time_to_move_its_blocks_after_them() -> None:
+    run = Run(Pretended(2), kill_after_s=60.0)
+    run.tick(1)
+    for _ in range(20):
+        run.tick(1, use=Use(tasks={"1": 1}))
+    for _ in range(12):
+        run.tick(1, use=Use(between_batches=True))
+    assert run.backend.killed == []
+    run.tick(1, use=Use(between_batches=True))
+    assert run.backend.killed == ["1"]
+
+
+def test_one_that_could_not_be_killed_is_killed_later() -> None:
+    class Refusing(Pretended):
+        def kill(self, name: str) -> None:
+            super().kill(name)
+            if len(self.killed) == 1:
+                raise RuntimeError("refused")
+
+    run = Run(Refusing(2), shrink_by="kill")
+    with pytest.raises(RuntimeError):
+        run.tick(1)
+    assert run.executors.roster.told_to_go_s == {}
+    run.tick(1)
+    assert run.backend.killed == ["1", "1"]
+
+
 def test_a_cluster_without_room_is_reported_and_not_asked_in_a_loop() -> None:
     run = Run(Pretended(2, room=3), room_s=60.0)
     for _ in range(20):
@@ -160,6 +329,91 @@ def test_a_cluster_without_room_is_reported_and_not_asked_in_a_loop() -> None:
     assert run.executors.troubles() == ("the cluster has room for 3 executors, 6 are wanted; add workers to it",)
     run.clock.sleep_until(run.clock.now_s() + 400.0)
     assert run.executors.room is None
+
+
+def test_room_that_was_found_holds_while_it_is_heeded_and_is_asked_for_again_later() -> None:
+    run, asked = Run(Pretended(2, room=3), ask_again_s=300.0), []
+    for _ in range(200):
+        # As the guard does it.
+        run.tick(min(6, run.executors.room or 6))
+        asked.append(run.executors.wanted)
+    assert run.backend.requests == [6, 3, 6, 3, 6, 3]
+    assert asked.count(6) < 60
+
+
+def test_a_death_is_not_taken_for_lack_of_room() -> None:
+    master = Master(3)
+    run = Run(master)
+    for _ in range(40):
+        run.tick(3)
+    master.gone("1")
+    for _ in range(5):
+        run.tick(3)
+        assert run.executors.room is None
+    master.register()
+    for _ in range(40):
+        run.tick(3)
+        assert run.executors.room is None
+    assert (master.requests, run.executors.troubles()) == ([3], ())
+    assert [(c.id, c.registered_s - c.asked_s) for c in run.executors.roster.comings] == [("3", 25.0)]
+
+
+def test_a_death_in_a_full_cluster_does_not_make_it_smaller() -> None:
+    run = Run(Pretended(2, room=3))
+    for _ in range(20):
+        run.tick(6)
+    assert run.executors.room == 3
+    run.backend.gone("1")
+    run.tick(6)
+    assert run.executors.room == 3
+
+
+def test_one_that_died_and_does_not_come_again_leaves_less_room() -> None:
+    run = Run(Pretended(3), room_s=60.0)
+    run.tick(3)
+    run.backend.gone("1")
+    for _ in range(12):
+        run.tick(3)
+        assert run.executors.room is None
+    run.tick(3)
+    assert run.executors.room == 2
+
+
+def test_the_time_executors_have_taken_decides_when_they_are_late() -> None:
+    master = Master(1, room=2)
+    run = Run(master, room_s=60.0)
+    for _ in range(9):
+        run.tick(2)
+    master.register()
+    run.tick(2)
+    assert run.executors.roster.slowest_start_s() == 45.0
+    for _ in range(26):
+        run.tick(3)
+        assert run.executors.room is None
+    for _ in range(3):
+        run.tick(3)
+    assert run.executors.room == 2
+
+
+def test_those_that_start_or_leave_take_up_room() -> None:
+    for wanted, room in ((2, None), (3, 2)):
+        run = Run(Pretended(0, room=0), room_s=60.0)
+        for _ in range(14):
+            run.tick(wanted, use=Use(starting=("0", "1")))
+        assert run.executors.room == room
+    run = Run(Pretended(4, room=4), room_s=60.0)
+    run.tick(2)
+    for _ in range(14):
+        run.tick(6)
+    assert run.executors.room == 4
+
+
+def test_that_nobody_comes_at_all_is_told_and_no_reason_to_want_nobody() -> None:
+    run = Run(Pretended(0, room=0), room_s=60.0)
+    for _ in range(14):
+        run.tick(2)
+    assert run.executors.room is None
+    assert run.executors.troubles() == ("no executor has come, 2 are wanted; see the cluster manager",)
 
 
 def test_executors_that_die_at_once_are_not_asked_for_any_more() -> None:
@@ -205,6 +459,48 @@ def test_a_cluster_manager_that_does_not_answer_does_not_hold_up_the_loop() -> N
         executors.want(4)
     released.set()
     executors.stop()
+
+
+def test_of_two_that_look_the_older_answer_is_not_noted_last() -> None:
+    class Answering(Pretended):
+        """Its first answer takes a while to arrive."""
+
+        def state(self) -> Registered:
+            answer = super().state()
+            if threading.current_thread() is slow:
+                asked.set()
+                released.wait(1.0)
+            return answer
+
+    asked, released, backend = threading.Event(), threading.Event(), Answering(2)
+    slow = threading.Thread(target=lambda: executors.look())
+    executors = Executors(backend, VirtualClock())
+    executors.look()
+    slow.start()
+    asked.wait()
+    backend.ids.append("2")
+    other = threading.Thread(target=executors.look)
+    other.start()
+    # Time enough to overtake for one that could.
+    other.join(0.1)
+    released.set()
+    slow.join()
+    other.join()
+    assert sorted(executors.roster.since_s) == ["0", "1", "2"]
+    assert executors.roster.died_young(0.0) == 0
+
+
+def test_one_that_is_gone_before_its_order_to_go_is_answered_has_not_died() -> None:
+    class Quick(Pretended):
+        def kill(self, name: str) -> None:
+            self.gone(name)
+            run.executors.look()
+
+    run = Run(Quick(2), shrink_by="kill")
+    run.tick(1)
+    assert run.executors.roster.died_young(0.0) == 0
+    assert [going.killed for going in run.executors.roster.goings] == [True]
+    assert run.executors.roster.told_to_go_s == {}
 
 
 def wait_for(holds: Callable[[], bool]) -> None:

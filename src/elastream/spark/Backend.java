@@ -9,7 +9,8 @@ import scala.Tuple2;
 /**
  * What an application may ask of its cluster: how many executors, and which of them should go.
  *
- * The same back end serves standalone clusters, YARN and Kubernetes. Compiled in the driver by Janino, so no generics
+ * The same back end serves standalone clusters, YARN and Kubernetes. The total is changed by `request` alone: were
+ * those that go also taken off it here, nobody would know what it is. Compiled in the driver by Janino, so no generics
  * and no lambdas.
  */
 public class Backend {
@@ -48,7 +49,7 @@ public class Backend {
             pairs[i] = new Tuple2(names[i], new ExecutorDecommissionInfo(reason, Option.empty()));
         }
         StringBuilder accepted = new StringBuilder();
-        scala.collection.Iterator told = backend().decommissionExecutors(pairs, true, false).iterator();
+        scala.collection.Iterator told = backend().decommissionExecutors(pairs, false, false).iterator();
         while (told.hasNext()) {
             add(accepted, (String) told.next());
         }
@@ -60,7 +61,7 @@ public class Backend {
         // The same in Scala 2.12 and 2.13.
         scala.collection.immutable.List ids =
             new scala.collection.immutable.$colon$colon(id, scala.collection.immutable.Nil$.MODULE$);
-        return !backend().killExecutors(ids, true, false, true).isEmpty();
+        return !backend().killExecutors(ids, false, false, true).isEmpty();
     }
 
     private CoarseGrainedSchedulerBackend backend() {

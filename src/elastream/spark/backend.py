@@ -19,6 +19,9 @@ class SparkBackend:
     def __init__(self, spark: SparkSession) -> None:
         context: Any = spark.sparkContext
         self._java = made(spark, "Backend", context._jsc.sc())
+        # A standalone master starts executors before it answers. Others note the total, start them when they get to it,
+        # and take back what a lower total no longer asks for.
+        self.starts_at_once = str(context.master).startswith(("spark://", "local-cluster"))
 
     def state(self) -> Registered:
         """Who is there."""

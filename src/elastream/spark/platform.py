@@ -117,6 +117,7 @@ def _use(look: Look, now: Observation, clock_ahead_s: float) -> Use:
             for name, seen in look.executors.items()
             if seen.first_task_s is not None
         },
+        starting=tuple(worker.id for pool in now.pools for worker in pool.workers if worker.state == "starting"),
         between_batches=all(query.running is None for query in now.queries),
         retrying=any(stage.attempt > 0 and stage.ended_s is None for stage in look.stages),
     )

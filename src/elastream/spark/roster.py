@@ -25,6 +25,7 @@ class Coming:
 
     id: str
     asked_s: float
+    """When it was asked for, or when the one left whose place it took."""
     registered_s: float
     first_task_s: float | None = None
 
@@ -39,6 +40,13 @@ class Going:
     killed: bool
 
 
+class Told(NamedTuple):
+    """Who was asked to leave, and when."""
+
+    at_s: Mapping[str, float]
+    killed: frozenset[str]
+
+
 _KEPT = 64
 
 
@@ -51,18 +59,33 @@ class Roster:
         self.since_s: dict[str, float] = {}
         self.told_to_go_s: dict[str, float] = {}
         self.killed: set[str] = set()
+        self.arrived_s: float | None = None
+        """When somebody came last."""
+        self.left_s: float | None = None
+        """When somebody left last, told to or not."""
+        self._busy_s: dict[str, float] = {}
         self._short_life_s = short_life_s
         self._short_lives: list[float] = []
 
-    def note(self, registered: Registered, now_s: float, *, asked_s: float | None) -> None:
-        """One look. `asked_s` is when more executors were asked for last."""
-        for name in registered.ids:
-            if name not in self.since_s:
-                self.since_s[name] = now_s
-                if asked_s is not None:
-                    self._keep(Coming(id=name, asked_s=asked_s, registered_s=now_s))
-        for name in [name for name in self.since_s if name not in registered.ids]:
+    def note(self, registered: Registered, now_s: float, *, asked_s: float | None, measures: bool = True) -> None:
+        """One look. `asked_s` is when more executors were asked for last.
+
+        A cluster manager replaces one that died without being asked, so that its successor is counted from that loss.
+        `measures` is whether the time it took says how long executors take: those that had to wait for room do not.
+        """
+        gone = [name for name in self.since_s if name not in registered.ids]
+        for name in gone:
             self._note_gone(name, now_s)
+        # Who was gone before it could be told.
+        self.told_to_go_s = {name: told_s for name, told_s in self.told_to_go_s.items() if name in self.since_s}
+        came = [name for name in registered.ids if name not in self.since_s]
+        for name in came:
+            self.since_s[name] = self.arrived_s = now_s
+        begun_s = max((at_s for at_s in (asked_s, self.left_s) if at_s is not None), default=None)
+        # Who left and who came between the same two looks: nobody knows how long that took.
+        if measures and begun_s is not None and not gone:
+            self.comings += [Coming(id=name, asked_s=begun_s, registered_s=now_s) for name in came]
+            del self.comings[:-_KEPT]
 
     def note_first_tasks(self, began_s: Mapping[str, float]) -> None:
         """When executors began their first task."""
@@ -73,14 +96,31 @@ class Roster:
             for coming in self.comings
         ]
 
-    def tell_to_go(self, names: Iterable[str], now_s: float) -> None:
-        """These were asked to leave."""
+    def note_tasks(self, running: Iterable[str], now_s: float) -> None:
+        """These run tasks: whoever of them is on its way out is at work, and not stuck."""
+        self._busy_s.update((name, now_s) for name in running if name in self.told_to_go_s)
+
+    def tell_to_go(self, names: Iterable[str], now_s: float, *, killed: bool = False) -> Told:
+        """These are asked to leave. Returns what was noted before, for `take_back`."""
+        before = Told(dict(self.told_to_go_s), frozenset(self.killed))
         for name in names:
             self.told_to_go_s.setdefault(name, now_s)
+            if killed:
+                self.killed.add(name)
+        return before
 
-    def last_arrival_s(self) -> float:
-        """When somebody came last."""
-        return max(self.since_s.values(), default=0.0)
+    def take_back(self, before: Told) -> None:
+        """They could not be asked after all."""
+        self.told_to_go_s, self.killed = dict(before.at_s), set(before.killed)
+
+    def idle_since_s(self, name: str) -> float | None:
+        """Since when one that was told to go has done nothing; None if we have not told it."""
+        told_s = self.told_to_go_s.get(name)
+        return None if told_s is None else max(told_s, self._busy_s.get(name, told_s))
+
+    def slowest_start_s(self) -> float | None:
+        """The longest that an executor took to come; None if nobody was seen coming."""
+        return max((coming.registered_s - coming.asked_s for coming in self.comings), default=None)
 
     def died_young(self, since_s: float) -> int:
         """How many died soon after their start, without being told to."""
@@ -88,6 +128,7 @@ class Roster:
 
     def _note_gone(self, name: str, now_s: float) -> None:
         came_s, told_s = self.since_s.pop(name), self.told_to_go_s.pop(name, None)
+        self.left_s = now_s
         if told_s is not None:
             self.goings.append(Going(id=name, asked_s=told_s, gone_s=now_s, killed=name in self.killed))
             del self.goings[:-_KEPT]
@@ -95,7 +136,4 @@ class Roster:
             self._short_lives.append(now_s)
             del self._short_lives[:-_KEPT]
         self.killed.discard(name)
-
-    def _keep(self, coming: Coming) -> None:
-        self.comings.append(coming)
-        del self.comings[:-_KEPT]
+        self._busy_s.pop(name, None)
