@@ -1,7 +1,7 @@
 # Recipes name files relative to this folder, so that its path may hold spaces.
 BIN := .venv/bin
 CODE := $(wildcard src tests tools benchmarks examples experiments)
-PYTEST := $(BIN)/python -m pytest
+SUITE := $(BIN)/python tools/suite.py
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-full soak mutants bench lint format lock clean
@@ -18,10 +18,10 @@ demo: setup ## show what Elastream does, in a minute
 	@$(BIN)/elastream demo
 
 test: lint ## static checks, then every test but the long matrix
-	@$(PYTEST) -m "not full"
+	@$(SUITE) --goal 12
 
 test-full: lint ## static checks, then every test
-	@$(PYTEST)
+	@$(SUITE) --full
 
 soak: setup ## 100 random accidents on a running application, then every record is checked (SEED=1 ACTIONS=100)
 	@$(BIN)/python -m tools.soak --seed $(or $(SEED),1) --actions $(or $(ACTIONS),100)

@@ -1,9 +1,10 @@
-"""What every test relies on: capabilities of the machine, and property tests that run the same way each time."""
+"""What every test relies on: capabilities of the machine, an end, and property tests that run alike each time."""
 
 import importlib.util
 import os
 import shutil
-from collections.abc import Callable, Iterable
+import signal
+from collections.abc import Callable, Generator, Iterable
 from functools import cache
 
 import pytest
@@ -18,6 +19,8 @@ settings.register_profile("elastream", derandomize=True, deadline=None)
 settings.load_profile("elastream")
 
 REQUIRE = "ELASTREAM_REQUIRE"
+# Several times what any test takes on a loaded machine: one that waits for ever fails, and the others follow.
+LONGEST_S = 1200.0
 
 
 def missing_for_spark() -> str | None:
@@ -99,3 +102,18 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             pytest.fail(f"{REQUIRE} names {name!r}, which this machine lacks: {reason}", pytrace=False)
         if reason:
             pytest.skip(f"needs {name}: {reason}")
+
+
+# With its fixtures. Also inside of a test of this file, which has its own limit.
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    def fail(number: int, frame: object) -> None:
+        pytest.fail(f"not done after {LONGEST_S:g} s: {item.nodeid}")
+
+    before = signal.signal(signal.SIGALRM, fail)
+    left_s, _ = signal.setitimer(signal.ITIMER_REAL, LONGEST_S)
+    try:
+        return (yield)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, left_s)
+        signal.signal(signal.SIGALRM, before)

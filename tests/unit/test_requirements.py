@@ -93,3 +93,11 @@ def test_it() -> None: ...
 """
     )
     suite.runpytest("test_fixture.py").assert_outcomes(skipped=1)
+
+
+def test_a_test_that_waits_for_ever_fails_and_the_next_one_runs(suite: pytest.Pytester) -> None:
+    suite.makeconftest(CONFTEST + ON_THIS_MACHINE + "LONGEST_S = 0.2")
+    suite.makepyfile(test_wait="import time\ndef test_long(): time.sleep(60)\ndef test_short(): ...")
+    result = suite.runpytest("test_wait.py")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*Failed: not done after 0.2 s: test_wait.py::test_long"])
