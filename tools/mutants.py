@@ -408,6 +408,28 @@ MUTANTS = (
         test="tests/unit/simulator/test_continuous.py"
         "::test_processors_that_wait_for_the_network_are_idle_though_the_operator_can_do_no_more",
     ),
+    Mutant(
+        fault="a cluster's secret goes on the driver's command line",
+        file="src/elastream/spark/driver.py",
+        before="        del settings[SECRET]\n",
+        after="",
+        test="tests/unit/test_launch_sessions.py"
+        "::test_the_secret_of_a_cluster_reaches_the_driver_in_a_file_and_nowhere_else",
+    ),
+    Mutant(
+        fault="a master's address is taken for that of any cluster of one's own",
+        file="src/elastream/spark/clusters.py",
+        before="state.is_up and state.master == url",
+        after="state.is_up",
+        test="tests/unit/test_clusters.py::test_any_other_url_is_taken_as_it_is",
+    ),
+    Mutant(
+        fault="a table that is grouped beside a stream counts as its state",
+        file="src/elastream/launch/partitions.py",
+        before="name in _STATEFUL and node.isStreaming()",
+        after="name in _STATEFUL",
+        test="tests/unit/test_launch_partitions.py::test_state_is_what_stands_on_a_stream",
+    ),
 )
 
 

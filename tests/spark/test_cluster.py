@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from elastream.cli import main
+from elastream.core.errors import CannotRun
 from elastream.machine.kept_folder import remove_if_left
 from elastream.machine.processes import Process, command_line, descendants, process
+from elastream.spark.admission import require_admission
 from elastream.spark.cluster import ClusterSettings, LocalCluster
 from elastream.spark.cluster_folder import ClusterFolder
 from tests.spark.driving import driver
@@ -32,6 +34,7 @@ SMALL = ClusterSettings(workers=1, cores=1, memory="1g")
 # Has a cluster, and if asked for an executor with a Python worker in it; then waits to be ended from outside.
 HOLDER = """
 import signal, sys
+from elastream.spark.admission import require_admission
 from elastream.spark.cluster import ClusterSettings, LocalCluster
 
 with LocalCluster(ClusterSettings(workers=1, cores=1, memory="1g")) as cluster:
@@ -110,30 +113,31 @@ def test_the_secret_is_in_private_files_and_on_no_command_line(spark: SparkSessi
     assert cluster.folder.stat().st_mode & 0o777 == 0o700
 
 
-def knock(spark: SparkSession, cluster: LocalCluster, change: dict[str, str]) -> str:
-    """Call the master at the door for drivers and workers; a whole driver would try for a minute before it gives up."""
+def knock(spark: SparkSession, cluster: LocalCluster, change: dict[str, str]) -> None:
+    """As a driver with these settings would."""
     jvm: Any = spark.sparkContext._jvm
     conf = jvm.org.apache.spark.SparkConf(False)
     for key, value in {**cluster.settings_for_driver(), **change}.items():
         conf.set(key, value)
-    manager = jvm.org.apache.spark.SecurityManager
-    security = manager(conf, *(getattr(manager, f"$lessinit$greater$default${position}")() for position in (2, 3)))
-    caller = jvm.org.apache.spark.rpc.RpcEnv.create("caller", "127.0.0.1", 0, conf, security, True)
-    try:
-        address = jvm.org.apache.spark.rpc.RpcAddress("127.0.0.1", int(cluster.master.rpartition(":")[2]))
-        return str(caller.setupEndpointRef(address, "Master").name())
-    finally:
-        caller.shutdown()
+    require_admission(jvm, conf, patience_s=0)
 
 
 def test_who_has_the_secret_reaches_the_master(spark: SparkSession, cluster: LocalCluster) -> None:
-    assert knock(spark, cluster, {}) == "Master"
+    knock(spark, cluster, {})
 
 
-@pytest.mark.parametrize("change", [{"spark.authenticate.secret": "0" * 64}, {"spark.authenticate": "false"}])
-def test_who_has_not_the_secret_is_refused(spark: SparkSession, cluster: LocalCluster, change: dict[str, str]) -> None:
-    # The line may be cut before the reason has come through it.
-    with pytest.raises(Exception, match=r"error occurred while calling .*setupEndpointRef"):
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"spark.authenticate.secret": "0" * 64}, "the driver's secret is not the cluster's"),
+        ({"spark.authenticate": "false"}, "it wants a secret"),
+        ({"spark.master": "spark://127.0.0.1:1"}, "no master answers there"),
+    ],
+)
+def test_who_has_not_the_secret_is_told_so_in_a_line(
+    spark: SparkSession, cluster: LocalCluster, change: dict[str, str], told: str
+) -> None:
+    with pytest.raises(CannotRun, match=told):
         knock(spark, cluster, change)
 
 

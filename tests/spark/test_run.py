@@ -101,7 +101,10 @@ def test_a_script_with_a_function_of_its_own_prints_and_ends_as_with_plain_pytho
     for name in ("ours", "theirs"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "app.py").write_text(SCRIPT)
-    ours, told = done([*RUN, *QUICK, "app.py", "3", "."], tmp_path / "ours", environment(on(cluster)))
+    # By its address alone: whose cluster it is, and where its secret lies, is found out.
+    ours, told = done(
+        [*RUN, *QUICK, "--master", cluster.master, "app.py", "3", "."], tmp_path / "ours", environment("")
+    )
     local = environment("--master local[2]")
     theirs, _ = done([sys.executable, "app.py", "3", "."], tmp_path / "theirs", local)
     assert theirs.stdout.splitlines() == ["100 14850 200 ['app.py', '3', '.']", "10"]
@@ -110,6 +113,19 @@ def test_a_script_with_a_function_of_its_own_prints_and_ends_as_with_plain_pytho
     assert ["scaling" in begun[0], "again" in begun[1], len(begun)] == [True, True, 2]
     assert told[-1].startswith("elastream: ")
     assert "looks" in told[-1]
+
+
+def test_a_wrong_secret_is_one_line_and_not_a_minute_of_sasl(cluster: LocalCluster, tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text(
+        "from pyspark.sql import SparkSession\nSparkSession.builder.getOrCreate()\nprint('went on')\n"
+    )
+    (tmp_path / "my.conf").write_text(
+        f"spark.master {cluster.master}\nspark.authenticate true\nspark.authenticate.secret wrong\n"
+    )
+    ended, told = done([*RUN, "--properties-file", "my.conf", "app.py"], tmp_path, environment(""))
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "the driver's secret is not the cluster's" in told[0]
+    assert "Sasl" not in ended.stderr
 
 
 def test_a_local_master_in_the_script_is_refused_and_nothing_is_started(tmp_path: Path) -> None:

@@ -88,6 +88,8 @@ def make_pyspark(folder: Path) -> None:
         "conf.py": CONF,
         "core/__init__.py": "",
         "core/context.py": CONTEXT,
+        "sql/streaming/__init__.py": "",
+        "sql/streaming/readwriter.py": "class DataStreamWriter:\n    pass\n",
         "sql/__init__.py": f"{SESSION}\nSparkSession.builder = SparkSession.Builder()\n",
     }
     for name, text in files.items():

@@ -70,10 +70,10 @@ def test_the_page_of_a_jvm_that_would_show_it_to_the_network_is_switched_off(
 
 
 def test_a_driver_follows_the_cluster_that_it_asked_last(folder: ClusterFolder, tmp_path: Path) -> None:
-    other = ClusterFolder(path=tmp_path / "other")
+    other, file = ClusterFolder(path=tmp_path / "other").driver_file, folder.driver_file
     own = "--driver-memory 1g pyspark-shell"
-    assert with_properties(with_properties(own, other), folder) == with_properties(own, folder)
-    assert with_properties(own, folder).endswith(own)
+    assert with_properties(with_properties(own, other), file) == with_properties(own, file)
+    assert with_properties(own, file).endswith(own)
 
 
 def test_a_cluster_that_has_gone_is_told(tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from elastream.spark.cluster_folder import ClusterFolder
+from elastream.spark.daemon_settings import write_daemon_settings, write_driver_settings
 from tests.unit.launching import launched, make_pyspark
 
 SHOW = """
@@ -145,3 +147,45 @@ def test_a_second_session_gets_the_same_settings_as_the_first(folder: Path) -> N
     (folder / "app.py").write_text((folder / "app.py").read_text() + SECOND)
     first, second = launched(folder, "app.py").stdout.splitlines()
     assert first == second
+
+
+SUBMITTED = """
+import os
+from pyspark import SparkContext
+inner = SparkContext._initialize_context
+def show(context, conf):
+    print(os.environ.get("PYSPARK_SUBMIT_ARGS"))
+    return inner(context, conf)
+SparkContext._initialize_context = show
+"""
+
+
+def test_the_secret_of_a_cluster_reaches_the_driver_in_a_file_and_nowhere_else(folder: Path) -> None:
+    cluster = ClusterFolder(path=folder / "cluster")
+    cluster.make()
+    cluster.make_parts()
+    write_daemon_settings(cluster)
+    write_driver_settings(cluster, "spark://127.0.0.1:1")
+    show(folder, f"{SUBMITTED}builder.master('local[2]')")
+    done = launched(folder, "--cluster", str(cluster.path), "--conf", "spark.master=spark://127.0.0.1:1", "app.py")
+    submitted, conf = done.stdout.splitlines()
+    assert submitted.startswith(f"--properties-file {cluster.driver_file} ")
+    found = settings(conf)
+    assert (found["spark.master"], found["spark.driver.host"]) == ("spark://127.0.0.1:1", "127.0.0.1")
+    assert "spark.authenticate.secret" not in found
+
+
+def test_a_file_of_properties_is_read_as_spark_submit_reads_it(folder: Path) -> None:
+    (folder / "my.conf").write_text("spark.master local[3]\n")
+    show(folder)
+    done = launched(folder, "--properties-file", str(folder / "my.conf"), "app.py")
+    assert done.returncode == 2
+    assert done.stderr.startswith("elastream: app.py: master local[3] has no executors that could come and go")
+
+
+def test_a_second_file_of_properties_is_refused(folder: Path) -> None:
+    show(folder)
+    other = "--properties-file other.conf pyspark-shell"
+    done = launched(folder, "--properties-file", "my.conf", "app.py", PYSPARK_SUBMIT_ARGS=other)
+    assert done.returncode == 2
+    assert "PYSPARK_SUBMIT_ARGS names another one" in done.stderr

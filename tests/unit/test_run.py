@@ -83,6 +83,8 @@ def test_what_stands_behind_the_script_goes_to_the_script() -> None:
         (["--memory", "lots", "app.py"], "--memory: found 'lots'; write it as 512m or 2g"),
         (["--set", "tik=2", "app.py"], "no setting 'tik'"),
         (["--master", "local[2]", "app.py"], "master local[2] has no executors that could come and go"),
+        (["--master", "clutser", "app.py"], "--master: found 'clutser'; it must be a URL such as spark://host:7077"),
+        (["--properties-file", "none.conf", "app.py"], "none.conf: cannot be read: No such file or directory"),
         (["--conf", "spark.elastream.executors.max=0", "app.py"], "spark.elastream.executors.max: found '0'"),
     ],
 )

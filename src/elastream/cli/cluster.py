@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -59,6 +60,7 @@ def up(
     from elastream.spark.cluster import up as start
     from elastream.spark.cluster_folder import ClusterError
     from elastream.spark.cluster_status import status as look
+    from elastream.spark.clusters import NAME
 
     settings = ClusterSettings(workers=workers, cores=cores, memory=memory, folder=folder)
     if not json:
@@ -72,6 +74,8 @@ def up(
         return
     screen = console()
     screen.print(_sentence(now) if is_new else f"already {_sentence(now)}", soft_wrap=True)
+    name = NAME if folder is None else str(folder)
+    screen.print(f"run on it: elastream run --master {shlex.quote(name)} JOB.py", soft_wrap=True)
     screen.print(
         f"submit to it: SPARK_LOCAL_IP=127.0.0.1 spark-submit --properties-file {where.driver_file} JOB.py",
         soft_wrap=True,

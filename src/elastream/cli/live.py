@@ -79,7 +79,12 @@ def live(
     guard: GuardTexts = None,
     seed: Annotated[int, typer.Option(help="Of the workload's noise and of the events.")] = 0,
     master: Annotated[
-        str | None, typer.Option(metavar="URL", help="A cluster to use as it is; without it, one is started.")
+        str | None,
+        typer.Option(
+            metavar="URL|cluster|FOLDER",
+            help="A cluster to use as it is; `cluster` or a folder: that of `elastream cluster up`. Without it, one is "
+            "started.",
+        ),
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Keep output, journal and page here.")] = None,
 ) -> None:
@@ -134,6 +139,7 @@ def planned(
     from elastream.cli.reading import plain_settings, read_bounds, read_guards, read_policy, read_seconds
     from elastream.jobs.output import check_sink
     from elastream.jobs.running import events_to_come
+    from elastream.spark.clusters import read_master
     from elastream.spark.timescale import TimeScale
     from elastream.workloads import parse_workload
 
@@ -167,7 +173,7 @@ def planned(
         tick_s=tick_s,
         slo_s=read_seconds(slo, "--slo") if slo is not None else None,
         seed=seed,
-        master=master,
+        master=read_master(master) if master is not None else None,
         guards=read_guards(guards),
     )
     # Options that no events can be made with are told now.

@@ -19,7 +19,10 @@ from elastream.jobs.local import log_to_file
 from elastream.jobs.output import told, writer, written
 from elastream.jobs.running import events_to_come, run_to_the_end
 from elastream.jobs.settings import read_limit, settings_of
+from elastream.spark.admission import require_admission
 from elastream.spark.capacity import EmulatedCapacity
+from elastream.spark.clusters import Master
+from elastream.spark.driver import DriverEnvironment, settings_for_driver
 from elastream.spark.timescale import TimeScale
 
 if TYPE_CHECKING:
@@ -49,7 +52,7 @@ class LivePlan:
     tick_s: float = 2.0
     slo_s: float | None = None
     seed: int = 0
-    master: str | None = None
+    master: Master | None = None
     """An external cluster; None: one of our own, for as long as the run lasts."""
     guards: dict[str, dict[str, Any]]
     events: Mapping[str, str] = field(default_factory=dict)
@@ -180,11 +183,28 @@ def _session(plan: LivePlan, folder: Path, say: Callable[[str], None]) -> Iterat
         builder = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
         builder = builder.config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={log_to_file(folder)}")
         builder = builder.config(map={**settings_of(plan.executors[1]), **_connector(plan, say), **settings})
-        spark = configure(builder, plan.executors).getOrCreate()
+        builder = configure(builder, plan.executors)
+        _require_admission(builder._options)
+        spark = builder.getOrCreate()
         try:
             yield spark
         finally:
             spark.stop()
+
+
+def _require_admission(settings: Mapping[str, str]) -> None:
+    """A cluster that is not ours may not want us, which Spark would say late and at length."""
+    from pyspark import SparkConf, SparkContext
+
+    conf = SparkConf()
+    for key, value in settings.items():
+        conf.set(key, value)
+    SparkContext._ensure_initialized(conf=conf)
+    jvm: Any = SparkContext._jvm
+    known = jvm.org.apache.spark.SparkConf(True)
+    for key, value in settings.items():
+        known.set(key, value)
+    require_admission(jvm, known)
 
 
 def _connector(plan: LivePlan, say: Callable[[str], None]) -> dict[str, str]:
@@ -196,10 +216,21 @@ def _connector(plan: LivePlan, say: Callable[[str], None]) -> dict[str, str]:
     return {"spark.jars": ",".join(map(str, connector_jars(say)))}
 
 
+def _joined(master: Master) -> Iterator[dict[str, str]]:
+    if master.cluster is None:
+        yield {"spark.master": master.url}
+        return
+    environment = DriverEnvironment()
+    try:
+        yield settings_for_driver(master.cluster, environment)
+    finally:
+        environment.restore()
+
+
 @contextmanager
 def _cluster(plan: LivePlan, say: Callable[[str], None]) -> Iterator[dict[str, str]]:
     if plan.master is not None:
-        yield {"spark.master": plan.master}
+        yield from _joined(plan.master)
         return
     from elastream.spark.cluster import ClusterSettings, LocalCluster
 

@@ -38,7 +38,16 @@ def run(
         str | None, typer.Option(metavar="DURATION", help="99 of 100 records are to be committed within this time.")
     ] = None,
     master: Annotated[
-        str | None, typer.Option(metavar="URL", help="The cluster. Default: the script's or Spark's own, or a new one.")
+        str | None,
+        typer.Option(
+            metavar="URL|cluster|FOLDER",
+            help="The cluster; `cluster` or a folder: that of `elastream cluster up`. Default: the script's or Spark's "
+            "own, or a new one.",
+        ),
+    ] = None,
+    properties: Annotated[
+        Path | None,
+        typer.Option("--properties-file", metavar="FILE", help="Spark's properties, a cluster's secret among them."),
     ] = None,
     assignments: Annotated[
         list[str] | None,
@@ -65,6 +74,8 @@ def run(
 
     elastream run --executors 2:16 --slo 30s --journal runs/app --master spark://host:7077 app.py --its-own options
 
+    elastream run --master cluster app.py
+
     elastream run --dry-run --policy 'threshold(high=0.9)' --kafka app.py
 
     [bold]The same through spark-submit[/bold], with settings as properties:
@@ -72,8 +83,10 @@ def run(
     spark-submit --master URL --conf spark.elastream.executors.max=16 "$(elastream launcher)" app.py --its-own options
     """
     from elastream.launch import LAUNCHER
-    from elastream.launch.orders import Orders, assigned, checked_script
+    from elastream.launch.orders import Orders, assigned, checked_properties, checked_script
+    from elastream.spark.clusters import read_master
 
+    place = read_master(master) if master is not None else None
     settings = {
         **assigned(assignments or []),
         **_flags(policy, executors, slo, journal),
@@ -83,7 +96,9 @@ def run(
         script=checked_script(script),
         arguments=tuple(arguments or ()),
         settings=settings,
-        conf=_conf(conf or [], master, cores, memory),
+        conf=_conf(conf or [], place.url if place else None, cores, memory),
+        cluster=place.cluster.path if place and place.cluster else None,
+        properties=checked_properties(properties) if properties else None,
         kafka=kafka,
         quiet=quiet,
     )

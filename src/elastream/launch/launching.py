@@ -12,6 +12,7 @@ from elastream.core.errors import BadInput, ElastreamError
 from elastream.launch.orders import Orders, read_orders
 from elastream.launch.script import run_as_main
 from elastream.launch.telling import say, take_over_warnings
+from elastream.spark.driver import SUBMIT_ARGS
 
 
 def launch(arguments: Sequence[str]) -> None:
@@ -41,9 +42,13 @@ def launch(arguments: Sequence[str]) -> None:
 def _checked(orders: Orders) -> Orders:
     if importlib.util.find_spec("pyspark") is None:
         raise BadInput("pyspark is not installed for this Python; use the one that the script runs with")
+    if (orders.properties or orders.cluster) and "PYSPARK_GATEWAY_PORT" in os.environ:
+        raise BadInput("--properties-file: the driver's JVM runs already; give the file to spark-submit")
+    if orders.properties and "--properties-file" in os.environ.get(SUBMIT_ARGS, ""):
+        raise BadInput(f"--properties-file: {SUBMIT_ARGS} names another one; Spark reads one file only")
     if orders.kafka and "PYSPARK_GATEWAY_PORT" in os.environ:
         raise BadInput("--kafka: the driver's JVM runs already; give spark-submit the connector with --jars")
-    if orders.kafka and "--jars" in os.environ.get("PYSPARK_SUBMIT_ARGS", ""):
+    if orders.kafka and "--jars" in os.environ.get(SUBMIT_ARGS, ""):
         raise BadInput(
             "--kafka: the --jars in PYSPARK_SUBMIT_ARGS would win; write them as --conf spark.jars=... instead"
         )

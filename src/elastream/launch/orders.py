@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
-from elastream.config import spark_arguments
+from elastream.config import spark_arguments, spark_defaults
 from elastream.core.errors import BadInput
+
+_WITH_VALUE = ("--set", "--conf", "--cluster", "--properties-file")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +24,10 @@ class Orders:
     """Paths of `elastream config` -> values."""
     conf: Mapping[str, str] = field(default_factory=dict)
     """Spark's properties that win over the script's own."""
+    cluster: Path | None = None
+    """The folder of a cluster of one's own, whose secret the driver is to have."""
+    properties: Path | None = None
+    """A file of Spark's properties, as spark-submit reads it: what the script sets wins over it."""
     kafka: bool = False
     quiet: bool = False
 
@@ -30,6 +36,8 @@ class Orders:
         return [
             *(word for key, value in self.settings.items() for word in ("--set", f"{key}={value}")),
             *(word for key, value in self.conf.items() for word in ("--conf", f"{key}={value}")),
+            *(["--cluster", str(self.cluster)] if self.cluster else []),
+            *(["--properties-file", str(self.properties)] if self.properties else []),
             *["--kafka"] * self.kafka,
             *["--quiet"] * self.quiet,
             "--",
@@ -49,6 +57,8 @@ def read_orders(arguments: Sequence[str]) -> Orders:
     parser = _Parser(add_help=False, allow_abbrev=False)
     parser.add_argument("--set", action="append", default=[])
     parser.add_argument("--conf", action="append", default=[])
+    parser.add_argument("--cluster", type=Path)
+    parser.add_argument("--properties-file", type=Path)
     parser.add_argument("--kafka", action="store_true")
     parser.add_argument("--quiet", action="store_true")
     found = parser.parse_args(options)
@@ -59,6 +69,8 @@ def read_orders(arguments: Sequence[str]) -> Orders:
         arguments=tuple(rest[1:]),
         settings=assigned(found.set),
         conf=spark_arguments(found.conf),
+        cluster=found.cluster,
+        properties=found.properties_file,
         kafka=found.kafka,
         quiet=found.quiet,
     )
@@ -71,6 +83,12 @@ def checked_script(path: Path) -> Path:
     if path.suffix != ".py" or not path.is_file():
         raise BadInput(f"{path}: it is not a Python script; name the application's .py file")
     return path
+
+
+def checked_properties(path: Path) -> Path:
+    """The file, if it can be read; absolute, for the script may change its folder."""
+    spark_defaults(path)
+    return path.absolute()
 
 
 def assigned(pairs: Sequence[str]) -> dict[str, str]:
@@ -91,5 +109,5 @@ def _split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     while place < len(words) and words[place].startswith("-"):
         if words[place] == "--":
             return words[:place], words[place + 1 :]
-        place += 2 if words[place] in ("--set", "--conf") else 1
+        place += 2 if words[place] in _WITH_VALUE else 1
     return words[:place], words[place:]

@@ -3,7 +3,8 @@
 A few methods of pyspark are wrapped. `SparkContext.__init__` is where settings can still reach the driver's JVM before
 it starts (master, jars); `_initialize_context` is called with everything that the script, spark-submit and
 spark-defaults.conf have set, so that only what is missing is added; `SparkSession.__init__` is passed by every way to a
-session, `newSession()` and the one inside foreachBatch among them; `SparkContext.stop` ends what follows it.
+session, `newSession()` and the one inside foreachBatch among them; `SparkContext.stop` ends what follows it. Before
+`DataStreamWriter.start` there is a last chance to say what the first batch would freeze.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from elastream.attachment import Attachment, SwitchedOff, attach
 from elastream.core.errors import BadInput, CannotRun, ElastreamError
-from elastream.launch import LAUNCHER
+from elastream.launch import LAUNCHER, partitions
 from elastream.launch.orders import Orders
 from elastream.launch.outside import outside
 from elastream.launch.setting_up import (
@@ -34,6 +35,10 @@ from elastream.launch.setting_up import (
     speaks_connect,
 )
 from elastream.launch.telling import Telling, so_many
+from elastream.spark.admission import require_admission
+from elastream.spark.cluster_folder import ClusterFolder
+from elastream.spark.clusters import find_cluster
+from elastream.spark.driver import SUBMIT_ARGS, DriverEnvironment, running_gateway, settings_for_driver, with_properties
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -61,6 +66,8 @@ class Sessions:
         self._context: Any = None
         self._handle: Attachment | SwitchedOff | None = None
         self._cluster: LocalCluster | None = None
+        self._environment = DriverEnvironment()
+        self._advised = False
         self._journal: str | None = None
         self._process = os.getpid()
 
@@ -68,6 +75,7 @@ class Sessions:
         """Wrap pyspark, before the script imports it."""
         from pyspark import SparkContext
         from pyspark.sql import SparkSession
+        from pyspark.sql.streaming.readwriter import DataStreamWriter
 
         _wrap(SparkSession.Builder, "getOrCreate", self._around_builder)
         _wrap(SparkSession.Builder, "create", self._around_builder)
@@ -75,6 +83,8 @@ class Sessions:
         _wrap(SparkContext, "_initialize_context", self._around_start)
         _wrap(SparkSession, "__init__", self._around_session)
         _wrap(SparkContext, "stop", self._around_stop)
+        _wrap(DataStreamWriter, "start", self._around_query)
+        _wrap(DataStreamWriter, "toTable", self._around_query)
 
     def end(self) -> None:
         """Let go of the application, and of the cluster if it is ours; what has happened is said in one line."""
@@ -114,8 +124,9 @@ class Sessions:
                     for key, value in self._before_jvm(dict(conf.getAll())).items():
                         conf.set(key, value)
         original(*bound.args, **bound.kwargs)
+        # What the JVM has read, other processes of the script need not know.
+        self._environment.restore(SUBMIT_ARGS)
         if self._cluster is not None:
-            # Asked again, it takes back what other processes of the script need not know.
             self._cluster.settings_for_driver()
 
     def _chosen(self, conf: Any, master: str | None) -> Any:
@@ -135,14 +146,30 @@ class Sessions:
         """What only the start of the JVM can bring about."""
         from elastream.spark.cluster import spark_home
 
+        if self._orders.properties is not None:
+            arguments = with_properties(os.environ.get(SUBMIT_ARGS, ""), self._orders.properties)
+            self._environment.set(SUBMIT_ARGS, arguments)
         found = {**outside(os.environ, spark_home()), **conf}
-        added = _kafka_jars(found, self._say) if self._orders.kafka else {}
+        added = self._join(found)
+        if self._orders.kafka:
+            added |= _kafka_jars(found, self._say)
         if is_off(found):
             return added
         if MASTER in found:
             require_elastic({"spark.decommission.enabled": "true", **found})
             return added
         return {**added, **self._own_cluster(found)}
+
+    def _join(self, conf: dict[str, str]) -> dict[str, str]:
+        """What a driver on a cluster of one's own needs, if it is to run on one; the secret is in a file."""
+        if self._orders.cluster is not None:
+            folder: ClusterFolder | None = ClusterFolder(path=self._orders.cluster)
+        else:
+            folder = None if "spark.authenticate" in conf else find_cluster(conf.get(MASTER, ""))
+        if folder is None:
+            return {}
+        wanted = settings_for_driver(folder, self._environment)
+        return {key: value for key, value in wanted.items() if key not in self._orders.conf}
 
     def _own_cluster(self, conf: dict[str, str]) -> dict[str, str]:
         from elastream.spark.cluster import ClusterSettings, LocalCluster
@@ -175,6 +202,8 @@ class Sessions:
                     conf[key] = value
                     jconf.set(key, value)
                 require_elastic(conf)
+                if (jvm := _jvm()) is not None:
+                    require_admission(jvm, jconf)
         return original(context, jconf)
 
     def _around_session(self, original: Callable[..., None], spark: Any, *args: Any, **kwargs: Any) -> None:
@@ -200,6 +229,22 @@ class Sessions:
                 raise
             except Exception as error:
                 self._go_on(error)
+
+    def _around_query(self, original: Callable[..., Any], writer: Any, *args: Any, **kwargs: Any) -> Any:
+        # Advice is no reason to keep a query from its start, nor is the want of it.
+        with suppress(Exception):
+            self._advise(writer)
+        return original(writer, *args, **kwargs)
+
+    def _advise(self, writer: Any) -> None:
+        if self._advised or not isinstance(self._handle, Attachment):
+            return
+        conf = dict(self._context.getConf().getAll())
+        slots = settings_for(self._settings, conf).executors.max * int(conf.get("spark.executor.cores", "1"))
+        line = partitions.warning(writer, slots)
+        if line is not None:
+            self._advised = True
+            self._say(line)
 
     def _around_stop(self, original: Callable[..., None], context: Any) -> None:
         # Before the context goes: a loop that loses it would tell of a trouble that is none.
@@ -260,9 +305,13 @@ def _wrap(owner: Any, name: str, around: Callable[..., Any]) -> None:
 
 
 def _jvm_runs() -> bool:
-    from elastream.spark.driver import running_gateway
-
     return "PYSPARK_GATEWAY_PORT" in os.environ or running_gateway() is not None
+
+
+def _jvm() -> Any:
+    from pyspark import SparkContext
+
+    return SparkContext._jvm
 
 
 def _kafka_jars(conf: dict[str, str], say: Callable[[str], None]) -> dict[str, str]:
@@ -274,8 +323,6 @@ def _kafka_jars(conf: dict[str, str], say: Callable[[str], None]) -> dict[str, s
 
 def _end_jvm() -> None:
     """A driver's JVM ends when the process that started it closes its pipe."""
-    from elastream.spark.driver import running_gateway
-
     process = getattr(running_gateway(), "proc", None)
     if process is None:
         return

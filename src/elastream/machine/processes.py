@@ -79,7 +79,7 @@ def started_at(pid: int) -> str | None:
 def descendants(pid: int) -> list[int]:
     """Children and their children, nearest first, as they are at this moment (Linux)."""
     children: dict[int, list[int]] = {}
-    for other in _all():
+    for other in process_ids():
         fields = _stat(other)
         if fields is not None and fields[0] not in "ZX":
             children.setdefault(int(fields[1]), []).append(other)
@@ -99,7 +99,8 @@ def command_line(pid: int) -> list[str]:
         return []
 
 
-def _all() -> Iterator[int]:
+def process_ids() -> Iterator[int]:
+    """Of all processes there are (Linux)."""
     return (int(entry.name) for entry in PROC.iterdir() if entry.name.isdecimal())
 
 

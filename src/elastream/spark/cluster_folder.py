@@ -8,6 +8,7 @@ from elastream.core.errors import ElastreamError
 from elastream.machine.kept_folder import KeptFolder, KeptState, standing
 
 SECRET = "spark.authenticate.secret"
+DRIVER_FILE = "driver.conf"
 
 
 class ClusterError(ElastreamError):
@@ -67,7 +68,7 @@ class ClusterFolder(KeptFolder[ClusterState]):
     @property
     def driver_file(self) -> Path:
         """Properties for `spark-submit --properties-file`, with the secret."""
-        return self.conf / "driver.conf"
+        return self.conf / DRIVER_FILE
 
     @property
     def parts(self) -> tuple[Path, ...]:

@@ -9,11 +9,14 @@ import os
 import shlex
 import sys
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from elastream.machine.java import java_home
-from elastream.spark.cluster_folder import SECRET, ClusterError, ClusterFolder
+from elastream.spark.cluster_folder import DRIVER_FILE, SECRET, ClusterError, ClusterFolder
 from elastream.spark.daemon_settings import LOOPBACK, read_properties
+
+SUBMIT_ARGS = "PYSPARK_SUBMIT_ARGS"
 
 
 class DriverEnvironment:
@@ -48,11 +51,11 @@ def settings_for_driver(folder: ClusterFolder, environment: DriverEnvironment) -
     gateway = running_gateway()
     if gateway is None:
         environment.set("JAVA_HOME", str(java_home().path))
-        environment.set("PYSPARK_SUBMIT_ARGS", with_properties(os.environ.get("PYSPARK_SUBMIT_ARGS", ""), folder))
+        environment.set(SUBMIT_ARGS, with_properties(os.environ.get(SUBMIT_ARGS, ""), folder.driver_file))
         del settings[SECRET]
         return settings
     # It has been read: other processes that we start need not join the cluster.
-    environment.restore("PYSPARK_SUBMIT_ARGS")
+    environment.restore(SUBMIT_ARGS)
     if gateway.jvm.System.getenv("SPARK_LOCAL_IP") != LOOPBACK:
         # The JVM was started without us, and its page would be open to the network.
         settings["spark.ui.enabled"] = "false"
@@ -65,11 +68,11 @@ def running_gateway() -> Any:
     return getattr(context, "_gateway", None)
 
 
-def with_properties(arguments: str, folder: ClusterFolder) -> str:
+def with_properties(arguments: str, file: Path) -> str:
     """Arguments of spark-submit that also read the file; what a cluster before this one had put there is replaced."""
     given = shlex.split(arguments) or ["pyspark-shell"]
     # Without it, a file that is named stands in for spark-defaults.conf; before Spark 4 there is no other way.
     defaults = ["--load-spark-defaults"] if int(version("pyspark").split(".")[0]) >= 4 else []
-    if given[0] == "--properties-file" and given[1].endswith(folder.driver_file.name):
+    if given[0] == "--properties-file" and Path(given[1]).name == DRIVER_FILE:
         given = given[2 + len(defaults) :]
-    return shlex.join(["--properties-file", str(folder.driver_file), *defaults, *given])
+    return shlex.join(["--properties-file", str(file), *defaults, *given])
