@@ -36,10 +36,11 @@ class Screen:
     wrapped: list[str] = field(default_factory=list)
     """Lines that did not fit, as far as they did."""
     frames: list[str] = field(default_factory=list)
-    """What was on the screen each time that something of it was rubbed out."""
+    """What was on the screen each time before it was drawn anew."""
     _row: int = 0
     _column: int = 0
     _is_red: bool = False
+    _is_new: bool = False
 
     def feed(self, text: str) -> None:
         """Show what a program has written."""
@@ -77,6 +78,7 @@ class Screen:
             line = self.lines[self._row]
             line.extend(Cell() for _ in range(self._column + 1 - len(line)))
             line[self._column] = Cell(character, self._is_red)
+            self._is_new = True
             self._column += 1
 
     def _grow(self) -> None:
@@ -91,7 +93,9 @@ class Screen:
             self._row = max(0, self._row - number)
         elif what == "K":
             if given == "2":
-                self.frames.append(self.text)
+                if self._is_new:
+                    self.frames.append(self.text)
+                self._is_new = False
                 self.lines[self._row] = []
             else:
                 del self.lines[self._row][self._column :]

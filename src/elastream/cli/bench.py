@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from elastream.cli.options import Json
-from elastream.cli.output import console, print_json, print_table, tell
+from elastream.cli.output import console, print_json, print_line, print_table, tell
 from elastream.core.errors import BadInput, ElastreamError
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def _print(job: str, plan: BenchPlan, result: BenchResult) -> None:
         table.add_row(name, text)
     print_table(screen, table)
     for verdict in dict.fromkeys(result.verdicts):
-        screen.print(verdict.sentence, soft_wrap=True)
+        print_line(screen, verdict.sentence)
 
 
 def _lines(plan: BenchPlan, result: BenchResult) -> list[tuple[str, str]]:

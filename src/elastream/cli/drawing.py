@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from elastream.cli.output import is_drawable
-from elastream.cli.strips import ASCII, BLOCKS, Block, Strip, axis, blocks
+from elastream.cli.strips import ASCII, BLOCKS, Block, Strip, Values, axis, blocks, column_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,8 +24,10 @@ def draw(console: Console, groups: Sequence[Block], duration_s: float) -> None:
         console.print(line, no_wrap=True, overflow="ignore", crop=False)
 
 
-def draw_lines(groups: Sequence[Block], duration_s: float, *, width: int, encoding: str) -> list[Text]:
-    """The same as lines, for somebody who owns the console: printing on one that a live picture owns draws it again."""
+def draw_lines(
+    groups: Sequence[Block], duration_s: float, *, width: int, encoding: str, now_s: float | None = None
+) -> list[Text]:
+    """The same as lines, for a picture that owns its console. What comes after `now_s` stays empty behind a mark."""
     from rich.text import Text
 
     characters = BLOCKS if is_drawable(BLOCKS, encoding) else ASCII
@@ -34,7 +36,7 @@ def draw_lines(groups: Sequence[Block], duration_s: float, *, width: int, encodi
     right = max(len(strip.extent()) for strip in strips) + 2
     columns = min(WIDEST, max(NARROWEST, width - left - right))
     tops = _tops(strips)
-    lines = []
+    lines: list[Text] = []
     for group in groups:
         if group.heading:
             heading = Text(group.heading, style="bold")
@@ -42,11 +44,30 @@ def draw_lines(groups: Sequence[Block], duration_s: float, *, width: int, encodi
             lines.append(heading)
         for strip in group.strips:
             line = Text(f"{' ' * INDENT}{strip.label}".ljust(left))
-            line.append_text(_drawn(strip, columns, duration_s, strip.top or tops[strip.label], characters))
+            top = strip.top or tops[strip.label]
+            line.append_text(_drawn(strip, strip.columns(columns, duration_s, now_s), top, characters))
+            if now_s is not None:
+                at = left + column_of(now_s, columns, duration_s)
+                line = Text.assemble(line[:at], (_mark(encoding), "bold"), line[at + 1 :])
             line.append(f"  {strip.extent()}", style="dim")
             lines.append(line)
     lines.append(Text(" " * left + axis(columns, duration_s), style="dim"))
+    if now_s is not None:
+        lines.append(_now(left, columns, column_of(now_s, columns, duration_s), encoding))
     return lines
+
+
+def _mark(encoding: str) -> str:
+    return "│" if is_drawable("│", encoding) else "|"
+
+
+def _now(left: int, columns: int, at: int, encoding: str) -> Text:
+    """The foot of the mark; its word stands where there is room."""
+    from rich.text import Text
+
+    mark = "▲" if is_drawable("▲", encoding) else "^"
+    text = f"{mark} now" if at + len("^ now") <= columns else f"now {mark}"
+    return Text(" " * (left + at - text.index(mark)) + text, style="bold")
 
 
 def _tops(strips: Sequence[Strip]) -> dict[str, float]:
@@ -57,10 +78,9 @@ def _tops(strips: Sequence[Strip]) -> dict[str, float]:
     return tops
 
 
-def _drawn(strip: Strip, width: int, duration_s: float, top: float, characters: str) -> Text:
+def _drawn(strip: Strip, columns: Values, top: float, characters: str) -> Text:
     from rich.text import Text
 
-    columns = strip.columns(width, duration_s)
     drawn = Text(blocks(columns, top, characters), style=strip.style)
     if strip.limit is not None:
         for i, value in enumerate(columns):

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from elastream.cli.options import GuardTexts
-from elastream.cli.output import console, tell
+from elastream.cli.output import console, print_line
 from elastream.core.errors import BadInput, ElastreamError
 
 if TYPE_CHECKING:
     from elastream.cli.live_run import LivePlan, LiveResult
+    from elastream.cli.liveview import LiveView
     from elastream.spark.capacity import EmulatedCapacity
     from elastream.spark.timescale import TimeScale
 
@@ -137,6 +138,7 @@ def planned(
     from elastream.cli.live_run import LivePlan
     from elastream.cli.pairs import read_pairs
     from elastream.cli.reading import plain_settings, read_bounds, read_guards, read_policy, read_seconds
+    from elastream.core.slo import Slo
     from elastream.jobs.output import check_sink
     from elastream.jobs.running import events_to_come
     from elastream.spark.clusters import read_master
@@ -171,7 +173,7 @@ def planned(
         scale=scale,
         trigger_s=trigger_s,
         tick_s=tick_s,
-        slo_s=read_seconds(slo, "--slo") if slo is not None else None,
+        slo=Slo(delay_s=read_seconds(slo, "--slo")) if slo is not None else None,
         seed=seed,
         master=read_master(master) if master is not None else None,
         guards=read_guards(guards),
@@ -205,39 +207,50 @@ def run(plan: LivePlan, out: Path | None) -> None:
     if folder.exists() and any(folder.iterdir()):
         raise BadInput(f"--out {folder}: the folder is not empty; choose another one")
     folder.mkdir(parents=True, exist_ok=True)
-    view = LiveView(plan.duration_s, title=f"{plan.policy} on {plan.executors[0]} to {plan.executors[1]} executors")
-    for line in ([plan.capacity.note()] if plan.capacity else []) + list(plan.scale.lines()):
-        tell(line)
+    view = LiveView(
+        plan.duration_s,
+        title=f"{plan.policy} on {plan.executors[0]} to {plan.executors[1]} executors",
+        slo=plan.slo,
+        notes=[*([plan.capacity.note()] if plan.capacity else []), *plan.scale.lines()],
+    )
     with view:
-        result = run_live(plan, folder, view, tell)
-    _report(plan, result, folder)
+        result = run_live(plan, folder, view)
+    _report(plan, result, view, folder)
 
 
-def _report(plan: LivePlan, result: LiveResult, folder: Path) -> None:
+def _report(plan: LivePlan, result: LiveResult, view: LiveView, folder: Path) -> None:
     from elastream.loop.recording import read
     from elastream.service.page import write_page
 
     page = folder / "run.html"
     judged = [result.verdict.sentence] if result.verdict is not None else []
-    write_page(read(result.journal), page, title=f"A live run of {plan.name}", notes=[*judged, *_latencies(result)])
+    times = _latencies(result)
+    notes = [*judged, *(f"{what}: {spelt}" for what, spelt in times)]
+    write_page(read(result.journal), page, title=f"A live run of {plan.name}", notes=notes)
     screen = console()
     screen.print()
-    for line in [*judged, *_latencies(result)]:
-        screen.print(line, soft_wrap=True)
-    screen.print(f"the run as a page: {page}")
-    screen.print(f"why, as sentences: elastream why {result.journal}")
+    for line in [*judged, *view.verdict()]:
+        print_line(screen, line)
+    for what, spelt in times:
+        print_line(screen, what)
+        print_line(screen, f"  {spelt}")
+    print_line(screen, f"the run as a page: {page}")
+    print_line(screen, f"why, as sentences: elastream why {result.journal}")
     if result.verdict is not None and not result.verdict.right:
         raise ElastreamError(result.verdict.sentence)
 
 
-def _latencies(result: LiveResult) -> list[str]:
-    """How long records and results took, one line each."""
+def _latencies(result: LiveResult) -> list[tuple[str, str]]:
+    """How long records and results took, over the whole run."""
     from elastream.cli.latencies import spelt
 
-    lines = [f"delay, from arrival to commit: {spelt(result.delay)}"]
-    if result.results is not None:
-        lines.append(f"result latency, from a result's first input to its commit: {spelt(result.results.first)}")
-        lines.append(f"the same from its last input: {spelt(result.results.last)}")
-        if result.results.flushed:
-            lines.append(f"left out there: {result.results.flushed:,} results that the end of the input let out")
+    count = f"all {result.delay.count:,.0f} " if result.delay else ""
+    lines = [(f"delay of {count}records of the run, from arrival to commit", spelt(result.delay))]
+    found = result.results
+    # A result that is made of one record has that record's delay: nothing more is to be said.
+    if found is not None and found.first != found.last:
+        lines.append(("result latency, from a result's first input to its commit", spelt(found.first)))
+        lines.append(("the same from its last input", spelt(found.last)))
+        if found.flushed:
+            lines.append(("left out there", f"{found.flushed:,} results that the end of the input let out"))
     return lines

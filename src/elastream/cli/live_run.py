@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elastream.cli.liveview import LiveView
+from elastream.cli.output import tell
+from elastream.core.slo import Slo
 from elastream.jobs.batches import Batch
 from elastream.jobs.inputs import embedded, sound
 from elastream.jobs.job import Job, jobs
@@ -19,6 +21,7 @@ from elastream.jobs.local import log_to_file
 from elastream.jobs.output import told, writer, written
 from elastream.jobs.running import events_to_come, run_to_the_end
 from elastream.jobs.settings import read_limit, settings_of
+from elastream.machine.stderr import stderr_to
 from elastream.spark.admission import require_admission
 from elastream.spark.capacity import EmulatedCapacity
 from elastream.spark.clusters import Master
@@ -50,7 +53,7 @@ class LivePlan:
     scale: TimeScale = TimeScale()
     trigger_s: float | None = 3.0
     tick_s: float = 2.0
-    slo_s: float | None = None
+    slo: Slo | None = None
     seed: int = 0
     master: Master | None = None
     """An external cluster; None: one of our own, for as long as the run lasts."""
@@ -101,39 +104,41 @@ class LiveResult:
     results: ResultLatency | None
 
 
-def run_live(plan: LivePlan, folder: Path, view: LiveView, say: Callable[[str], None]) -> LiveResult:
+def run_live(plan: LivePlan, folder: Path, view: LiveView) -> LiveResult:
     """Start a cluster, run the query under the policy until its input ends, judge the output."""
     from elastream.attachment import attach
 
     journal = folder / "journal"
-    with _session(plan, folder, say) as spark:
+    # What was told at the start is what is measured, whatever is set elsewhere.
+    promised: dict[str, Any] = {"slo": plan.slo.delay_s, "slo__share": plan.slo.share} if plan.slo else {}
+    with _session(plan, folder, view) as spark:
         handle = attach(
             spark,
             policy=plan.policy,
             executors=plan.executors,
-            slo=plan.slo_s,
             journals=[view],
             policy_settings=plan.policy_settings,
             guards=plan.guards or None,
             tick_s=plan.tick_s,
             journal__folder=str(journal),
             emulated=plan.capacity.note() if plan.capacity else None,
+            **promised,
         )
         try:
+            view.begin(f"waiting until there are {plan.executors[0]} executors")
             _await_least(plan, handle)
-            batches = _run_query(plan, spark, folder)
+            batches = _run_query(plan, spark, folder, view)
         finally:
             handle.detach()
-    return _judged(plan, batches, folder, journal, say)
+        view.begin("stopping the session and the cluster")
+    return _judged(plan, batches, folder, journal, view)
 
 
-def _judged(
-    plan: LivePlan, batches: list[Batch], folder: Path, journal: Path, say: Callable[[str], None]
-) -> LiveResult:
+def _judged(plan: LivePlan, batches: list[Batch], folder: Path, journal: Path, view: LiveView) -> LiveResult:
     sources = sources_of(plan.job, plan.options)
     verdict = results = None
     if plan.sink == "parquet":
-        say("comparing the output with the input, record by record ...")
+        view.begin("comparing the output with the input, record by record")
         inputs = inputs_of(plan.job, plan.options)
         verdict = judge(plan.job, inputs, written(plan.job.result, folder))
         results = result_latency(plan.job, sources, batches, answered(plan.job, inputs), told(plan.job.result, folder))
@@ -156,7 +161,7 @@ def _await_least(plan: LivePlan, handle: Attachment | SwitchedOff) -> None:
         time.sleep(0.5)
 
 
-def _run_query(plan: LivePlan, spark: SparkSession, folder: Path) -> list[Batch]:
+def _run_query(plan: LivePlan, spark: SparkSession, folder: Path, view: LiveView) -> list[Batch]:
     # One time zero for all streams: their events belong together.
     options = {**plan.options, "start": f"{time.time():.3f}"}
     streams = sound(embedded(spark, plan.job, options))
@@ -169,23 +174,27 @@ def _run_query(plan: LivePlan, spark: SparkSession, folder: Path) -> list[Batch]
         writing = writing.trigger(processingTime=f"{round(plan.trigger_s * 1000)} milliseconds")
     # Twice as long as the load lasts is more than any policy here needs to drain what is left.
     patience_s = 2 * plan.duration_s + 120.0
+    view.start_load()
     return run_to_the_end(writing.start(), events_to_come(plan.job, options), patience_s=patience_s).batches
 
 
 @contextmanager
-def _session(plan: LivePlan, folder: Path, say: Callable[[str], None]) -> Iterator[SparkSession]:
+def _session(plan: LivePlan, folder: Path, view: LiveView) -> Iterator[SparkSession]:
     from pyspark.sql import SparkSession
 
     from elastream.spark.session import configure
 
-    with _cluster(plan, say) as settings:
+    with _cluster(plan, view) as settings:
+        view.begin("starting a Spark session")
         builder = SparkSession.builder.appName("elastream-live").config("spark.executor.memory", EXECUTOR_MEMORY)
         builder = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
         builder = builder.config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={log_to_file(folder)}")
-        builder = builder.config(map={**settings_of(plan.executors[1]), **_connector(plan, say), **settings})
+        builder = builder.config(map={**settings_of(plan.executors[1]), **_connector(plan), **settings})
         builder = configure(builder, plan.executors)
-        _require_admission(builder._options)
-        spark = builder.getOrCreate()
+        # A JVM tells of its modules before it has read where to log.
+        with stderr_to(folder / "driver-stderr.log"):
+            _require_admission(builder._options)
+            spark = builder.getOrCreate()
         try:
             yield spark
         finally:
@@ -207,13 +216,13 @@ def _require_admission(settings: Mapping[str, str]) -> None:
     require_admission(jvm, known)
 
 
-def _connector(plan: LivePlan, say: Callable[[str], None]) -> dict[str, str]:
+def _connector(plan: LivePlan) -> dict[str, str]:
     """What writing to Kafka needs."""
     if plan.sink != "kafka":
         return {}
     from elastream.kafka.jars import connector_jars
 
-    return {"spark.jars": ",".join(map(str, connector_jars(say)))}
+    return {"spark.jars": ",".join(map(str, connector_jars(tell)))}
 
 
 def _joined(master: Master) -> Iterator[dict[str, str]]:
@@ -228,15 +237,15 @@ def _joined(master: Master) -> Iterator[dict[str, str]]:
 
 
 @contextmanager
-def _cluster(plan: LivePlan, say: Callable[[str], None]) -> Iterator[dict[str, str]]:
+def _cluster(plan: LivePlan, view: LiveView) -> Iterator[dict[str, str]]:
     if plan.master is not None:
         yield from _joined(plan.master)
         return
     from elastream.spark.cluster import ClusterSettings, LocalCluster
 
     most = plan.executors[1]
-    say(f"starting a standalone cluster with room for {most} executors on this machine ...")
+    view.begin(f"starting a cluster with room for {most} executors")
     cores = -(-most // 2)
     with LocalCluster(ClusterSettings(workers=2, cores=cores, memory=f"{cores}g")) as cluster:
-        say(f"{cluster.master} is up: " + ", ".join(f"{name} pid {pid}" for name, pid in cluster.pids.items()))
+        view.note(f"{cluster.master} is up: ", [f"{name} pid {pid}" for name, pid in cluster.pids.items()])
         yield cluster.settings_for_driver()

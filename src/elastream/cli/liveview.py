@@ -1,15 +1,20 @@
-"""A running application in the terminal: four strips, the executors, and the last why. Implements Journal."""
+"""A running application in the terminal: a picture that moves, or plain lines. Implements Journal."""
 
 from __future__ import annotations
 
 import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from elastream.cli.drawing import draw_lines
-from elastream.cli.output import console
-from elastream.cli.strips import Block, Strip, compact, spelt_time
-from elastream.core.observation import Observation
+from elastream.cli.live_history import LiveHistory
+from elastream.cli.live_picture import Moment, draw_picture, fit
+from elastream.cli.output import console, tell
+from elastream.cli.strips import compact, spelt_time
+from elastream.core.slo import Slo
 from elastream.core.tick import Tick
 
 if TYPE_CHECKING:
@@ -18,18 +23,36 @@ if TYPE_CHECKING:
 
 # In a file or a pipe, a line now and then is enough to see that it moves.
 _PLAIN_EVERY_S = 10.0
-_RATE_WINDOW_S = 10.0
+_DRAW_EVERY_S = 0.5
 
 
 class LiveView:
-    """Shows every tick: a picture that moves on a terminal, plain lines elsewhere."""
+    """Shows every tick. Whatever goes wrong with the picture, the run goes on, and plain lines tell of it."""
 
-    def __init__(self, duration_s: float, *, title: str) -> None:
+    def __init__(
+        self,
+        duration_s: float,
+        *,
+        title: str,
+        slo: Slo | None = None,
+        notes: Sequence[str] = (),
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         self._duration_s = duration_s
         self._title = title
-        self._ticks: list[Tick] = []
-        self._rates: list[float | None] = []
+        self._slo = slo
+        self._notes = notes
+        self._clock = clock
+        self._history = LiveHistory(slo)
+        self._steps: list[tuple[str, float]] = []
+        self._zero_utc_s: float | None = None
+        self._awaits_batch = False
         self._live: Live | None = None
+        self._error: Exception | None = None
+        # The loop writes, the main thread begins steps, and a third one draws.
+        self._lock = threading.Lock()
+        self._is_over = threading.Event()
+        self._drawing = threading.Thread(target=self._keep_drawing, name="elastream-view", daemon=True)
         self._told_s = -1e9
 
     def __enter__(self) -> LiveView:
@@ -37,113 +60,138 @@ class LiveView:
         if screen.is_terminal:
             from rich.live import Live
 
-            self._live = Live(self, console=screen, refresh_per_second=2, transient=False)
-            self._live.__enter__()
+            # Drawn by a thread of ours: in rich's own an error would be a traceback, and the rest would hang.
+            self._live = Live(
+                self, console=screen, auto_refresh=False, redirect_stderr=sys.stderr.isatty(), transient=False
+            )
+            self._live.start()
+            self._drawing.start()
+        else:
+            for line in [self._title, *self._notes, *([f"SLO: {self._slo.sentence()}"] if self._slo else [])]:
+                tell(line)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._is_over.set()
+        if self._drawing.is_alive():
+            self._drawing.join()
         if self._live is not None:
-            self._live.__exit__(kind, error, at)
+            self.refresh()
+        if self._live is not None:
+            self._live.stop()
+
+    def begin(self, step: str) -> None:
+        """What goes on until the next step."""
+        with self._lock:
+            self._steps.append((step, self._clock()))
+        if self._live is None:
+            tell(f"{step} ...")
+
+    def note(self, head: str, items: Sequence[str]) -> None:
+        """Say something once; of its items as many as fit into a line."""
+        tell(head + ", ".join(items) if self._live is None else fit(head, items, self._live.console.width))
+
+    def start_load(self) -> None:
+        """From now on the load's time passes."""
+        self._zero_utc_s = self._clock()
+        self._awaits_batch = True
+        self.begin("waiting for the first batch")
 
     def write(self, tick: Tick) -> None:
         """Take in one tick."""
-        self._ticks.append(tick)
-        self._rates.append(self._rate())
+        with self._lock:
+            self._history.add(tick)
+            if self._awaits_batch and self._history.has_batch:
+                self._steps.clear()
+                self._awaits_batch = False
         if self._live is None:
             self._print_line(tick)
+
+    def verdict(self) -> list[str]:
+        """How the promise was kept, as of the last look."""
+        sentence = self._history.now.slo_sentence()
+        return [sentence] if sentence else []
 
     def close(self) -> None:
         """The last picture stays. Implements Journal."""
 
     def __rich_console__(self, screen: Console, options: ConsoleOptions) -> RenderResult:
-        from rich.text import Text
-
-        yield Text(self._title, style="bold")
-        if not self._ticks:
-            yield Text("waiting for the first look ...")
+        # Whoever prints anything on the console comes through here: an error must not reach them.
+        try:
+            with self._lock:
+                lines = draw_picture(self._history, self._moment(), width=options.max_width, encoding=options.encoding)
+        except Exception as error:
+            self._error = error
             return
-        block = Block(heading="", strips=self._strips())
-        yield from draw_lines([block], self._duration_s, width=options.max_width, encoding=options.encoding)
-        for line in self._lines(self._ticks[-1]):
-            yield Text(line)
+        yield from lines
 
-    def _strips(self) -> list[Strip]:
-        start_s = self._ticks[0].at_s
-        seen = [(tick.at_s - start_s, tick.observation) for tick in self._ticks]
-        times = [at_s for at_s, _ in seen]
-        ready = [_sum(now, "ready") for _, now in seen]
-        wanted = [float(sum(tick.decision.allocation.values())) if tick.decision else None for tick in self._ticks]
-        return [
-            Strip(label="rate", at_s=times, values=self._rates, unit="/s", style="cyan"),
-            Strip(label="backlog", at_s=times, values=[_backlog(now) for _, now in seen], by="max", style="yellow"),
-            Strip(label="delay p95", at_s=times, values=[_delay(now) for _, now in seen], unit="s", by="max"),
-            Strip(label="wanted", at_s=times, values=wanted, by="max", style="blue"),
-            Strip(label="ready", at_s=times, values=ready, by="max", style="green"),
-        ]
+    def _moment(self) -> Moment:
+        now, zero = self._clock(), self._zero_utc_s
+        return Moment(
+            title=self._title,
+            notes=self._notes,
+            steps=self._step_lines(now),
+            duration_s=self._duration_s,
+            zero_utc_s=zero,
+            now_s=0.0 if zero is None else now - zero,
+            is_over=self._is_over.is_set(),
+        )
 
-    def _lines(self, tick: Tick) -> list[str]:
-        now, lines = tick.observation, []
-        if now is not None:
-            for pool in now.pools:
-                lines.append(
-                    f"executors: wanted {pool.wanted}, requested {pool.requested}, ready {pool.ready}, "
-                    f"leaving {pool.leaving}   {_processes(now)}"
-                )
-        if tick.decision is not None:
-            lines.append(f"why: {tick.decision.sentence()}")
-        return [*lines, *(f"trouble: {trouble}" for trouble in tick.troubles)]
+    def _step_lines(self, now_s: float) -> list[str]:
+        """All steps before the first look, then the present one alone."""
+        if self._is_over.is_set() or not self._steps:
+            return []
+        step, began_s = self._steps[-1]
+        present = f"{now_s - began_s:4.0f} s  {step} ..."
+        if self._history.last is not None:
+            return [present]
+        ends = [began_s for _, began_s in self._steps[1:]]
+        done = [f"{end - began:4.0f} s  {name}" for (name, began), end in zip(self._steps, ends, strict=False)]
+        return [*done, present]
+
+    def _keep_drawing(self) -> None:
+        while not self._is_over.wait(_DRAW_EVERY_S):
+            self.refresh()
+
+    def refresh(self) -> None:
+        """Draw now, and not only when it is time again."""
+        if self._live is None:
+            return
+        try:
+            self._live.refresh()
+        except Exception as error:
+            self._error = error
+        if self._error is not None:
+            self._fall_back(self._error)
+
+    def _fall_back(self, error: Exception) -> None:
+        with self._lock:
+            live, self._live = self._live, None
+        if live is not None:
+            with suppress(Exception):
+                live.stop()
+            tell(f"the picture cannot be drawn ({type(error).__name__}: {error}); plain lines follow")
 
     def _print_line(self, tick: Tick) -> None:
         changed = tick.observation is not None and tick.decision is not None and tick.decision.changes(tick.observation)
         if not changed and not tick.troubles and tick.at_s - self._told_s < _PLAIN_EVERY_S:
             return
         self._told_s = tick.at_s
-        now, rate = tick.observation, self._rates[-1]
-        backlog, delay = _backlog(now), _delay(now)
+        now = self._history.now
+        zero = tick.utc_s if self._zero_utc_s is None else self._zero_utc_s
         numbers = [
-            f"{tick.at_s - self._ticks[0].at_s:5.0f} s",
-            f"rate {'?' if rate is None else compact(rate)}/s",
-            f"backlog {'?' if backlog is None else compact(backlog)}",
-            f"delay p95 {'?' if delay is None else spelt_time(delay)}",
+            f"{tick.utc_s - zero:5.0f} s",
+            f"executors {_text(now.ready)} of {_text(now.wanted)}",
+            f"rate {'?' if now.rate_rps is None else compact(now.rate_rps)}/s",
+            f"backlog {'?' if now.backlog is None else compact(now.backlog)}",
+            f"{now.delay_name()} {'?' if now.delay_p95_s is None else spelt_time(now.delay_p95_s)}",
+            *([sentence] if now.judged and (sentence := now.slo_sentence()) else []),
+            *([f"why: {tick.decision.sentence()}"] if tick.decision else []),
+            *(f"trouble: {trouble}" for trouble in tick.troubles),
         ]
-        sys.stdout.write("  ".join([*numbers, *self._lines(tick)]) + "\n")
+        sys.stdout.write("  ".join(numbers) + "\n")
         sys.stdout.flush()
 
-    def _rate(self) -> float | None:
-        """Arrivals per second over the last looks."""
-        looks = [tick.observation for tick in self._ticks if tick.observation is not None]
-        if not looks:
-            return None
-        recent = [now for now in looks if now.at_s >= looks[-1].at_s - _RATE_WINDOW_S]
-        totals = [(now.at_s, total) for now in recent if (total := _arrived(now)) is not None]
-        if len(totals) < 2 or totals[-1][1] < totals[0][1]:
-            return None
-        return (totals[-1][1] - totals[0][1]) / (totals[-1][0] - totals[0][0])
 
-
-def _arrived(now: Observation) -> float | None:
-    arrived = [source.arrived for query in now.queries for source in query.sources]
-    return sum(reading.value for reading in arrived if reading) if arrived and None not in arrived else None
-
-
-def _sum(now: Observation | None, name: str) -> float | None:
-    return None if now is None else float(sum(getattr(pool, name) for pool in now.pools))
-
-
-def _backlog(now: Observation | None) -> float | None:
-    backlogs = [query.backlog for query in now.queries] if now else [None]
-    return None if None in backlogs else sum(backlog for backlog in backlogs if backlog is not None)
-
-
-def _delay(now: Observation | None) -> float | None:
-    return max((query.delay.p95_s for query in now.queries if query.delay), default=None) if now else None
-
-
-def _processes(now: Observation) -> str:
-    """Executors with their process ids, as `ps` shows them."""
-    workers = [worker for pool in now.pools for worker in pool.workers]
-    names = [
-        f"{worker.id}{f' (pid {worker.pid})' if worker.pid else ''}{' leaving' if worker.state == 'leaving' else ''}"
-        for worker in workers
-    ]
-    return "executor " + ", ".join(names) if names else ""
+def _text(number: int | None) -> str:
+    return "?" if number is None else str(number)

@@ -52,6 +52,11 @@ def print_table(screen: Console, table: Table) -> None:
         screen.print(line.rstrip(), soft_wrap=True)
 
 
+def print_line(screen: Console, line: str) -> None:
+    """A sentence: on a terminal it is broken between words, in a file or a pipe it stays one line."""
+    screen.print(line, soft_wrap=not screen.is_terminal)
+
+
 def tell(line: str) -> None:
     """One line for the person, not for the script."""
     sys.stderr.write(f"{line}\n")

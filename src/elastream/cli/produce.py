@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from elastream.cli.output import console, tell
+from elastream.cli.output import console, print_line, tell
 from elastream.cli.pairs import read_pairs
 from elastream.core.errors import BadInput, ElastreamError, UnknownName
 
@@ -176,7 +176,7 @@ def _run(producer: Producer, troubles: Troubles, production: Production) -> None
             production, producer, troubles, tell=view.tell, show=view.show, stopping=lambda: bool(caught)
         )  # fmt: skip
         verdict = run.run()
-    console().print(verdict.sentence, soft_wrap=True)
+    print_line(console(), verdict.sentence)
     if not verdict.right:
         # What is still queued is given up, or ending the process would wait for it.
         producer.purge()

@@ -38,9 +38,11 @@ class Strip:
     limit: float | None = None
     """Values above it are drawn as alarming."""
 
-    def columns(self, width: int, duration_s: float) -> list[float | None]:
-        """One value per column; None where nothing is known."""
-        return [self._column(i * duration_s / width, (i + 1) * duration_s / width) for i in range(width)]
+    def columns(self, width: int, duration_s: float, now_s: float | None = None) -> list[float | None]:
+        """One value per column; None where nothing is known, or has not come yet."""
+        end = width if now_s is None else column_of(now_s, width, duration_s)
+        seen = [self._column(i * duration_s / width, (i + 1) * duration_s / width) for i in range(end)]
+        return seen + [None] * (width - end)
 
     def extent(self) -> str:
         """Smallest and largest value."""
@@ -85,6 +87,11 @@ def _block(value: float | None, top: float, characters: str) -> str:
     if top <= 0 or value <= 0:
         return characters[0]
     return characters[min(len(characters) - 1, int(value / top * len(characters)))]
+
+
+def column_of(at_s: float, width: int, duration_s: float) -> int:
+    """The column in which a time lies; the last one for all that is later."""
+    return max(0, min(width - 1, int(at_s / duration_s * width)))
 
 
 def axis(width: int, duration_s: float) -> str:
