@@ -11,9 +11,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         from elastream.cli.app import run
     except ModuleNotFoundError as missing:
+        from elastream.core.extras import MissingExtra, find_missing
+
         # The base install, made for `attach` inside a job, has no command line.
-        if missing.name not in ("rich", "typer", "yaml"):
+        module = find_missing(missing)
+        if module is None:
             raise
-        sys.stderr.write(f"elastream: the command line needs {missing.name}: pip install 'elastream[cli]'\n")
-        return 1
+        sys.stderr.write(f"elastream: {MissingExtra('the command line', module)}\n")
+        return 2
     return run(sys.argv[1:] if arguments is None else arguments)

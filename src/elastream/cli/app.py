@@ -26,8 +26,12 @@ from elastream.cli.simulate import simulate
 from elastream.cli.why import why
 from elastream.cli.workloads import workloads
 from elastream.core.errors import BadInput, ElastreamError, suggestion
+from elastream.core.extras import MissingExtra, find_missing
 
 INTERRUPTED = 130
+
+EXTRAS_TOGETHER = {"produce": "lab,kafka"}
+"""Commands that need more than one: whoever lacks the first is not to come back for the second."""
 
 # Typer has a copy of click in newer versions and uses click itself in older ones.
 UsageError: Any = typer.BadParameter.__mro__[1]
@@ -84,6 +88,11 @@ def run(arguments: Sequence[str]) -> int:
     except Exception as error:
         if os.environ.get("ELASTREAM_DEBUG"):
             raise
+        module = find_missing(error)
+        if module is not None:
+            # An install with less than what the command needs.
+            command = arguments[0] if arguments else "elastream"
+            error = MissingExtra(command, module, EXTRAS_TOGETHER.get(command))
         if isinstance(error, ElastreamError):
             tell(f"elastream: {' '.join(str(error).split())}")
             return 2 if isinstance(error, BadInput) else 1

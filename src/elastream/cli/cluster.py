@@ -56,13 +56,14 @@ def up(
 
     elastream cluster up --folder second --workers 1 --cores 2 --memory 1g
     """
-    from elastream.spark.cluster import ClusterSettings
+    from elastream.spark.cluster import ClusterSettings, spark_home
     from elastream.spark.cluster import up as start
     from elastream.spark.cluster_folder import ClusterError
     from elastream.spark.cluster_status import status as look
     from elastream.spark.clusters import NAME
 
     settings = ClusterSettings(workers=workers, cores=cores, memory=memory, folder=folder)
+    spark_home()
     if not json:
         tell("starting master and workers ...")
     where, _, is_new = start(settings)

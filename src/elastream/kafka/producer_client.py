@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elastream.core.errors import BadInput, ElastreamError
+from elastream.core.extras import MissingExtra
 from elastream.kafka.producer import Troubles
 from elastream.kafka.topics import quiet
 
@@ -62,7 +63,7 @@ def connect(target: Target, troubles: Troubles) -> Producer:
     try:
         from confluent_kafka import KafkaException, Producer
     except ModuleNotFoundError:
-        raise ElastreamError("produce needs confluent-kafka: pip install 'elastream[kafka]'") from None
+        raise MissingExtra("produce", "confluent_kafka") from None
 
     given = target.settings
     for name in sorted((GUARANTEES.keys() | _OTHER_NAMES | _CONTRARY) & given.keys()):

@@ -9,6 +9,7 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
 from elastream.core.errors import BadInput, ElastreamError
+from elastream.core.extras import MissingExtra
 
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
@@ -76,7 +77,7 @@ def _admin(bootstrap: str, client: Mapping[str, str] | None = None) -> AdminClie
     try:
         from confluent_kafka.admin import AdminClient
     except ModuleNotFoundError:
-        raise TopicError("topics need confluent-kafka: pip install 'elastream[kafka]'") from None
+        raise MissingExtra("creating topics", "confluent_kafka") from None
     return AdminClient({**(client or {}), "bootstrap.servers": bootstrap}, logger=quiet)
 
 

@@ -41,7 +41,10 @@ def launch(arguments: Sequence[str]) -> None:
 
 def _checked(orders: Orders) -> Orders:
     if importlib.util.find_spec("pyspark") is None:
-        raise BadInput("pyspark is not installed for this Python; use the one that the script runs with")
+        raise BadInput(
+            "pyspark is not installed for this Python; use the one that the script runs with, or:"
+            " pip install 'elastream[lab]'"
+        )
     if (orders.properties or orders.cluster) and "PYSPARK_GATEWAY_PORT" in os.environ:
         raise BadInput("--properties-file: the driver's JVM runs already; give the file to spark-submit")
     if orders.properties and "--properties-file" in os.environ.get(SUBMIT_ARGS, ""):

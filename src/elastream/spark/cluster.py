@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Self
 
 from elastream.core.errors import BadInput
+from elastream.core.extras import MissingExtra
 from elastream.machine import keeping
 from elastream.machine.java import java_home
 from elastream.machine.keeper import Orders
@@ -157,5 +158,5 @@ def spark_home() -> Path:
         return home
     found = importlib.util.find_spec("pyspark")
     if found is None or not found.submodule_search_locations:
-        raise ClusterError("cluster: pyspark is not installed: pip install 'elastream[lab]'")
+        raise MissingExtra("a cluster on this machine", "pyspark")
     return Path(found.submodule_search_locations[0])
