@@ -430,6 +430,62 @@ MUTANTS = (
         after="name in _STATEFUL",
         test="tests/unit/test_launch_partitions.py::test_state_is_what_stands_on_a_stream",
     ),
+    Mutant(
+        fault="a start is taken for idleness and shrinks to the minimum",
+        file="src/elastream/core/guards/start.py",
+        before="        if given is None or waits is None:\n",
+        after="        if given is None or waits is not None:\n",
+        test="tests/stories/test_trust.py::test_an_application_to_which_nothing_comes_shrinks_although_it_was_never_measured",
+    ),
+    Mutant(
+        fault="the size to begin with is validated and never read",
+        file="src/elastream/attachment.py",
+        before="            initial=_initial(given),\n",
+        after="            initial=None,\n",
+        test="tests/unit/test_attachment.py::test_the_size_to_begin_with_is_what_was_set_or_how_the_run_before_ended",
+    ),
+    Mutant(
+        fault="nobody reads the SLO",
+        file="src/elastream/policies/pace.py",
+        before="bound_s = query.slo.delay_s if query.slo else None",
+        after="bound_s = None",
+        test="tests/stories/test_trust.py::test_a_looser_slo_costs_fewer_executor_hours_and_each_is_kept",
+    ),
+    Mutant(
+        fault="what waits for longer than the SLO allows counts only when it is committed",
+        file="src/elastream/estimators/delay.py",
+        before="records=self._records + max(0.0, overdue)",
+        after="records=self._records",
+        test="tests/unit/test_slo.py::test_what_waits_for_longer_than_the_bound_is_judged_before_it_is_committed",
+    ),
+    Mutant(
+        fault="a broken SLO is told to nobody",
+        file="src/elastream/loop/slo_log.py",
+        before="            log.warning(",
+        after="            log.debug(",
+        test="tests/unit/test_slo.py::test_a_promise_that_is_broken_is_told_once_and_so_is_its_recovery",
+    ),
+    Mutant(
+        fault="a load on the edge between two sizes makes executors flap",
+        file="src/elastream/core/guards/hysteresis.py",
+        before="largest = max([proposed, *within])",
+        after="largest = proposed",
+        test="tests/stories/test_trust.py::test_a_noisy_load_on_the_edge_between_two_sizes_does_not_flap",
+    ),
+    Mutant(
+        fault="an estimate from little evidence moves the size as far as it likes",
+        file="src/elastream/policies/lag_proportional.py",
+        before="    if is_doubtful:\n",
+        after="    if False:\n",
+        test="tests/stories/test_trust.py::test_the_first_small_batches_move_the_size_by_a_step_and_not_to_the_bound",
+    ),
+    Mutant(
+        fault="the fixed cost of a batch is missing from the sentence",
+        file="src/elastream/policies/lag_proportional.py",
+        before="{cost.per_batch_s:.1f} + {cost.per_record_s * 1e6:,.1f} us x rows",
+        after="{0.0:.1f} + {cost.per_record_s * 1e6:,.1f} us x rows",
+        test="tests/stories/test_trust.py::test_the_numbers_of_a_sentence_multiply_to_its_answer",
+    ),
 )
 
 

@@ -22,7 +22,7 @@ from elastream.loop.controller import Controller, checked
 from elastream.loop.journal import Recorder
 from elastream.loop.journal_format import describe
 from elastream.loop.planner import Planner
-from elastream.loop.resume import resume
+from elastream.loop.resume import last_size, resume
 from elastream.loop.slo_log import SloLog, slo_sentence
 from elastream.policies import policies
 from elastream.spark.executors import ShrinkBy
@@ -36,11 +36,15 @@ PREFIX = "spark.elastream."
 ENABLED = "spark.elastream.enabled"
 
 GUARDS: dict[str, Any] = {
+    "guards.start": True,
     "guards.partition_ceiling": True,
     "guards.scarce_cluster": True,
     "guards.state_floor": True,
 }
-"""On in every live run unless switched off: they keep from it what cannot help or would end a query."""
+"""On in every live run unless switched off: they keep from it what cannot help, starves or would end a query."""
+
+CALM: dict[str, Any] = {"guards.hysteresis": True}
+"""On besides, for policies that have no damping of their own."""
 
 State = Literal["running", "paused", "detached", "failed", "switched off"]
 
@@ -196,7 +200,7 @@ def attach(
     if conf.pop(ENABLED, "true").strip().lower() == "false":
         log.warning("%s is false: executors stay as they are", ENABLED)
         return SwitchedOff()
-    found = resolve(_flags(policy, executors, slo, settings), conf, os.environ, None, defaults=GUARDS)
+    given, decides = _resolved(_flags(policy, executors, slo, settings), conf)
     from elastream.spark.platform import SparkPlatform
 
     with _lock:
@@ -204,13 +208,11 @@ def attach(
         if application in _attached:
             return _attached[application]
         clock = SystemClock()
-        given = found.settings
-        # Before anything is added to the application, so that a wrong name leaves nothing behind.
-        decides = policies.build(given.policy, given.policy_settings)
         platform = SparkPlatform(
             spark,
             clock,
             bounds=(given.executors.min, given.executors.max),
+            initial=_initial(given),
             slo=given.slo.build(),
             shrink_by=shrink_by,
             emulated=emulated is not None,
@@ -223,6 +225,27 @@ def attach(
             raise
         _attached[application] = attachment
     return attachment.start()
+
+
+def _resolved(flags: Mapping[str, Any], conf: Mapping[str, str]) -> tuple[Settings, Policy[Any]]:
+    """The settings and the policy, before anything is added to the application: a wrong name leaves nothing behind."""
+    found = resolve(flags, conf, os.environ, None, defaults=GUARDS).settings
+    decides = policies.build(found.policy, found.policy_settings)
+    if not getattr(decides, "damped", False):
+        found = resolve(flags, conf, os.environ, None, defaults=GUARDS | CALM).settings
+    return found, decides
+
+
+def _initial(settings: Settings) -> int | None:
+    """The size to begin with: what was set, else what an earlier run of the same journal ended with."""
+    bounds = settings.executors
+    if bounds.initial is not None or settings.journal.folder is None:
+        return bounds.initial
+    last = last_size(settings.journal.folder)
+    if last is None:
+        return None
+    log.info("begins with %d executors, as the run before it ended", last)
+    return min(max(last, bounds.min), bounds.max)
 
 
 def _built(

@@ -87,7 +87,7 @@ def test_more_executors_than_partitions_are_refused_with_the_remedy() -> None:
         app, "constant(400k)", "lag-proportional", minutes=15, guards={"partition_ceiling": PartitionCeiling()}
     )
     assert max(story.wanted()) == 24
-    assert any("24 partitions keep at most 24 slots busy" in reason for reason in story.reasons())
+    assert any("24 tasks keep at most 24 busy" in reason for reason in story.reasons())
     assert any("raise the partitions" in reason for reason in story.reasons())
 
 

@@ -16,6 +16,7 @@ from elastream.core.observation import Observation
 from elastream.core.protocols import Clock
 from elastream.core.signals import Signal
 from tests.making import observation
+from tests.unit.journal_samples import record
 
 
 class Conf:
@@ -173,15 +174,39 @@ def test_settings_come_from_the_call_before_spark() -> None:
     assert Pretended.made[0].how["slo"].delay_s == 20.0
 
 
+def guards_of(attachment: Attachment) -> set[str]:
+    return set(attachment._controller.planner.guards)
+
+
 def test_guards_that_keep_queries_alive_are_on_unless_switched_off() -> None:
-    assert set(attached()._controller.planner.guards) == {
-        "partition_ceiling",
-        "scarce_cluster",
-        "state_floor",
-        "bounds",
-    }
-    other = attached(Session("app-2", spark__elastream__guards__state_floor="false"), guards__cool_down__after_s=5)
-    assert set(other._controller.planner.guards) == {"cool_down", "partition_ceiling", "scarce_cluster", "bounds"}
+    always = {"start", "partition_ceiling", "scarce_cluster", "state_floor", "bounds"}
+    assert guards_of(attached(policy="fixed")) == always
+    switched = Session("app-2", spark__elastream__guards__state_floor="false")
+    other = attached(switched, policy="fixed", guards__cool_down__after_s=5)
+    assert guards_of(other) == always - {"state_floor"} | {"cool_down"}
+
+
+def test_a_policy_without_damping_of_its_own_is_calmed_by_a_guard() -> None:
+    def guards(policy: str, **conf: str) -> set[str]:
+        found, _ = attachment._resolved({"policy": policy}, {f"spark.elastream.{k}": v for k, v in conf.items()})
+        return set(found.guards)
+
+    assert "hysteresis" not in guards("hpa")
+    assert "hysteresis" in guards("lag-proportional")
+    assert "hysteresis" not in guards("lag-proportional", **{"guards.hysteresis": "false"})
+
+
+def test_the_size_to_begin_with_is_what_was_set_or_how_the_run_before_ended(tmp_path: Path) -> None:
+    attached(executors__initial=3)
+    assert Pretended.made[-1].how["initial"] == 3
+    attached(Session("app-2"), journal__folder=tmp_path / "nothing-yet")
+    assert Pretended.made[-1].how["initial"] is None
+    record(tmp_path / "earlier", [700.0] * 12)
+    record(tmp_path / "larger", [900.0] * 12)
+    attached(Session("app-3"), journal__folder=tmp_path / "earlier").detach()
+    assert Pretended.made[-1].how["initial"] == 7
+    attached(Session("app-4"), journal__folder=tmp_path / "larger", executors=(1, 5))
+    assert Pretended.made[-1].how["initial"] == 5
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ def test_config_says_where_every_value_came_from(
     file = tmp_path / "elastream.yaml"
     file.write_text("executors: {max: 7, min: 2}\npolicy: lag-proportional\ntick_s: 9\n")
     monkeypatch.setenv("ELASTREAM_TICK_S", "8")
-    monkeypatch.setenv("ELASTREAM_SLO__P95_S", "40s")
+    monkeypatch.setenv("ELASTREAM_SLO__DELAY", "40s")
     found = printed(
         capsys, "config", "--config", str(file), "--conf", "spark.elastream.slo.delay=30s", "--set", "executors.max=20"
     )
@@ -114,7 +114,7 @@ def test_config_says_where_every_value_came_from(
     assert found["tick_s"] == {"value": 8, "from": "ELASTREAM_TICK_S"}
     assert found["executors.min"] == {"value": 2, "from": str(file)}
     assert found["journal.keep"] == {"value": 20, "from": "default"}
-    assert found["policy_settings.drain_s"] == {"value": 120, "from": "default"}
+    assert found["policy_settings.window_s"] == {"value": 60, "from": "default"}
 
 
 def test_config_hides_what_the_redaction_pattern_names(capsys: pytest.CaptureFixture[str]) -> None:

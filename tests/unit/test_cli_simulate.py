@@ -118,7 +118,7 @@ def test_a_run_folder_holds_journal_numbers_and_series(capsys: pytest.CaptureFix
     kept = json.loads(Path("runs/threshold/summary.json").read_text())
     assert kept["summary"] == shown["runs"][0]["summary"]
     rows = list(csv.DictReader(Path("runs/threshold/series.csv").read_text().splitlines()))
-    assert len(rows) == 10 * 60 // 15 + 1
+    assert len(rows) == 10 * 60 // 5 + 1
     assert {"t_seconds", "rate", "wanted", "ready", "backlog", "delay_p95_s"} <= rows[0].keys()
 
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from elastream.simulator.model import ApplicationModel
 
 DURATION_S = 140 * 60.0
-TICK_S = 15.0
 
 
 def simulate(
@@ -47,7 +46,7 @@ def simulate(
     ] = None,
     duration: Annotated[str | None, typer.Option(metavar="DURATION", help="How long to run. Default: 140m.")] = None,
     minutes: Annotated[float | None, typer.Option(metavar="NUMBER", help="The same in minutes.")] = None,
-    tick: Annotated[str | None, typer.Option(metavar="DURATION", help="Time between two looks. Default: 15s.")] = None,
+    tick: Annotated[str | None, typer.Option(metavar="DURATION", help="Time between two looks. Default: 5s.")] = None,
     seed: Annotated[int, typer.Option(metavar="NUMBER", help="The same seed gives the same run.")] = 0,
     executors: Annotated[str | None, typer.Option(metavar="MIN..MAX", help="Bounds. Default: the model's.")] = None,
     start: Annotated[
@@ -118,7 +117,7 @@ def simulate(
         model=chosen,
         workload=parse_workload(text),
         duration_s=duration_s,
-        tick_s=found.settings.tick_s if _is_set(found, "tick_s") else TICK_S,
+        tick_s=found.settings.tick_s,
         seed=seed,
         guards=found.settings.build_guards(),
         faults=read_faults(fault or []),

@@ -104,6 +104,17 @@ class Knowledge:
         """Records that arrived per second, over all sources."""
         return self._total(Signal.ARRIVED, query, window_s)
 
+    def burst_rps(self, query: Query, window_s: float, since_s: float) -> float | None:
+        """The largest sum over all sources of what each brought per second in any such window of the last time."""
+        total = 0.0
+        for source in query.sources:
+            series = self._series.get((Signal.ARRIVED, f"{query.id}/{source.name}"))
+            burst = series.fastest(self.now_s, window_s, since_s) if series else None
+            if burst is None:
+                return None
+            total += burst
+        return total if query.sources else None
+
     def committed_rps(self, query: Query, window_s: float) -> float | None:
         """Records committed per second, over all sources."""
         return self._total(Signal.COMMITTED, query, window_s)

@@ -62,6 +62,23 @@ class Series:
             return None
         return (points[-1].value - points[0].value) / (points[-1].at_s - points[0].at_s)
 
+    def fastest(self, now_s: float, window_s: float, since_s: float) -> float | None:
+        """The fastest growth of a running total over any window of so long within the last `since_s` seconds."""
+        points = self.window(now_s, since_s)
+        best: float | None = None
+        first = 0
+        for last in range(1, len(points)):
+            if points[last].value < points[last - 1].value:
+                first = last
+                continue
+            while first + 1 < last and points[last].at_s - points[first + 1].at_s >= window_s - 1e-9:
+                first += 1
+            elapsed_s = points[last].at_s - points[first].at_s
+            if first < last and elapsed_s >= window_s - 1e-9:
+                rate = (points[last].value - points[first].value) / elapsed_s
+                best = rate if best is None or rate > best else best
+        return best
+
     def slope(self, now_s: float, window_s: float) -> float | None:
         """Change per second of a level, from the first to the last reading of a window."""
         points = self.window(now_s, window_s)

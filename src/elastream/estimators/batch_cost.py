@@ -4,11 +4,23 @@ Rows over time is no capacity: a batch that read all there was is as long as its
 a row is the slope over batches of different sizes.
 """
 
+from __future__ import annotations
+
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 # With batches more alike than this (standard deviation over mean of rows), the slope is noise.
 _MIN_SPREAD = 0.1
+# Fewer batches than this may all have met the same accident: a cold executor, a long collection of garbage.
+_FEW = 3
+# So many times larger than any that was seen: as far as two costs that were told apart are trusted, and one was not.
+_FAR, _NEAR = 20.0, 1.5
+# A batch that took so many times what the others say met an accident.
+_ACCIDENT = 2.0
+
+Batch = Sequence[float]
+"""Rows and slot-seconds."""
 
 
 class BatchCost(NamedTuple):
@@ -16,28 +28,67 @@ class BatchCost(NamedTuple):
 
     per_record_s: float
     per_batch_s: float
+    batches: int = 1
+    """How many it was learned from."""
+    most_rows: float = 0.0
+    """Rows of the largest of them."""
+    told_apart: bool = False
+    """Whether they differed enough to tell the two costs apart; else all is put on the rows."""
 
     def slot_s(self, rows: float) -> float:
         """Slot-seconds of a batch of that many rows."""
         return self.per_batch_s + self.per_record_s * rows
 
+    def likely_slot_s(self, rows: float) -> float:
+        """The same, halfway in orders of magnitude where nobody knows: between all of it fixed and all on the rows."""
+        if self.told_apart or rows <= self.most_rows:
+            return self.slot_s(rows)
+        return self.slot_s(self.most_rows) * math.sqrt(rows / self.most_rows)
 
-def batch_cost(batches: Sequence[Sequence[float]]) -> BatchCost | None:
+    def doubt(self, rows: float) -> str | None:
+        """Why this says little about a batch of that many rows; None if it may be relied upon."""
+        if self.batches < _FEW:
+            return f"only {self.batches} batch{'es' if self.batches > 1 else ''} of at most {self.most_rows:,.0f} rows"
+        if rows > self.most_rows * (_FAR if self.told_apart else _NEAR):
+            return f"no batch of more than {self.most_rows:,.0f} rows was seen"
+        return None
+
+
+def batch_cost(batches: Sequence[Batch]) -> BatchCost | None:
     """Fit (rows, slot-seconds) of finished batches; None without any rows.
 
-    Where batches are too alike to tell the two costs apart, all is put on the rows: too high for small batches, and
-    right where it matters, at the size that was seen.
+    Errors are weighed by what a batch cost, because large ones scatter more. Where batches are too alike to tell the
+    two costs apart, all is put on the rows: right at the size that was seen, and doubtful elsewhere.
     """
-    rows = [batch[0] for batch in batches]
-    busy = [batch[1] for batch in batches]
-    total = sum(rows)
-    if total <= 0:
+    if sum(rows for rows, _ in batches) <= 0:
         return None
-    ratio = BatchCost(sum(busy) / total, 0.0)
-    mean_rows, mean_busy = total / len(rows), sum(busy) / len(busy)
-    variance = sum((n - mean_rows) ** 2 for n in rows) / len(rows)
-    if variance <= (_MIN_SPREAD * mean_rows) ** 2:
+    fitted = _fit(batches)
+    usual = [
+        (rows, busy)
+        for rows, busy in batches
+        if busy < _ACCIDENT * fitted.slot_s(rows) and fitted.slot_s(rows) < _ACCIDENT * busy
+    ]
+    enough = _FEW <= len(usual) < len(batches) and sum(rows for rows, _ in usual) > 0
+    return _fit(usual) if enough else fitted
+
+
+def _fit(batches: Sequence[Batch]) -> BatchCost:
+    number, most = len(batches), max(rows for rows, _ in batches)
+    total = sum(rows for rows, _ in batches)
+    mean = total / number
+    ratio = BatchCost(sum(busy for _, busy in batches) / total, 0.0, number, most)
+    if sum((rows - mean) ** 2 for rows, _ in batches) / number <= (_MIN_SPREAD * mean) ** 2:
         return ratio
-    slope = sum((n - mean_rows) * (b - mean_busy) for n, b in zip(rows, busy, strict=True)) / len(rows) / variance
+    # A batch of no cost has no relative error; it weighs as the cheapest that has one.
+    floor = min((busy for _, busy in batches if busy > 0), default=1.0)
+    weights = [1.0 / max(busy, floor) ** 2 for _, busy in batches]
+    whole = sum(weights)
+    mean_rows = sum(w * rows for w, (rows, _) in zip(weights, batches, strict=True)) / whole
+    mean_busy = sum(w * busy for w, (_, busy) in zip(weights, batches, strict=True)) / whole
+    spread = sum(w * (rows - mean_rows) ** 2 for w, (rows, _) in zip(weights, batches, strict=True))
+    both = sum(w * (rows - mean_rows) * (busy - mean_busy) for w, (rows, busy) in zip(weights, batches, strict=True))
+    if spread <= 0:
+        return ratio
+    slope = both / spread
     fixed = mean_busy - slope * mean_rows
-    return BatchCost(slope, fixed) if slope > 0 and fixed >= 0 else ratio
+    return BatchCost(slope, fixed, number, most, told_apart=True) if slope > 0 and fixed >= 0 else ratio

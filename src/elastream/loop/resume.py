@@ -36,6 +36,15 @@ def resume(planner: Planner, path: Path, now: Observation) -> str:
     return f"goes on from {part.name}: {len(looks)} recorded looks planned again, the last of {gap_s:.0f} s ago"
 
 
+def last_size(path: Path) -> int | None:
+    """How many workers were decided on at the end of what is recorded at `path`; None if nothing is."""
+    try:
+        _, looks = _newest(path)
+    except (JournalError, _StartAnew):
+        return None
+    return sum(looks[-1][1].allocation.values())
+
+
 def _newest(path: Path) -> tuple[Part, list[tuple[Observation, Decision]]]:
     """The newest file with a look in it, its looks and what was decided on them."""
     for part in reversed(read(path).parts):

@@ -113,6 +113,8 @@ class Daedalus:
         Need(Signal.WORKER_CPU),
         Need(Signal.WORKER_RECORDS),
     )
+    damped: ClassVar[bool] = True
+    """It waits by itself before it changes again: no guard has to."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.share < 1:

@@ -159,6 +159,9 @@ class DS2:
         _check("max_busy", 0 < self.max_busy <= 1, "must be above 0 and at most 1")
         _check("drain_s", self.drain_s is None or self.drain_s > 0, "must be above 0")
 
+    damped: ClassVar[bool] = True
+    """It waits by itself before it changes again: no guard has to."""
+
     def start(self) -> Memory:
         """Nothing was measured."""
         return {

@@ -20,6 +20,8 @@ class Fixed(Forgetful):
     workers: int | None = setting(None, doc="workers in every pool; without it, the size at the start")
     interval_s: float = setting(15.0, doc="how often to decide")
     needs: ClassVar[tuple[Need, ...]] = ()
+    damped: ClassVar[bool] = True
+    """It waits by itself before it changes again: no guard has to."""
 
     def decide(self, now: Observation, known: Knowledge, memory: None) -> Decision:
         """The same as ever."""

@@ -101,6 +101,8 @@ class FlinkAutoscaler:
     block_ineffective: bool = setting(False, doc="do not grow again what grew in vain; else it is only told")
     effective: float = setting(0.1, doc="a growth that brings less than this share of what was expected was in vain")
     needs: ClassVar[tuple[Need, ...]] = (Need(Signal.ARRIVED), Need(Signal.RECORDS_IN), Need(Signal.BUSY_TIME))
+    damped: ClassVar[bool] = True
+    """It waits by itself before it changes again: no guard has to."""
 
     def __post_init__(self) -> None:
         low, high = self._limits(lags=False)

@@ -8,7 +8,7 @@ size at the period's beginning. The policies that steer by recommendations (`hpa
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, TypedDict
+from typing import ClassVar, Literal, TypedDict
 
 from elastream.core.decision import Decision
 from elastream.core.errors import BadInput
@@ -55,6 +55,8 @@ class Behaviour:
     down_percent_s: float = setting(15.0, doc="period of down_percent")
     down_select: Select = setting("max", doc="which of the two holds for shrinking; disabled: never shrink")
     interval_s: float = setting(15.0, doc="how often to decide")
+    damped: ClassVar[bool] = True
+    """It waits by itself before it changes again: no guard has to."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.tolerance < 1:

@@ -3,11 +3,16 @@
 What most lag-based autoscalers come down to: enough slots for the arrival rate, and as many more as drain the backlog
 within a given time. With micro-batches a backlog rises until a batch is committed and then falls, so what counts is
 what was left right after the last commit; and of that, what arrives within one trigger interval is no reason to grow.
+
+How long a batch may take, how fast a backlog is drained and how much is kept in reserve follow from the query's SLO
+(`pace.py`), unless they are set.
 """
+
+from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from elastream.core.decision import Decision, Json
 from elastream.core.knowledge import Knowledge
@@ -16,27 +21,44 @@ from elastream.core.observation import Observation, Pool, Query
 from elastream.core.protocols import Policy
 from elastream.core.signals import Signal
 from elastream.estimators.batch_cost import BatchCost, batch_cost
+from elastream.estimators.waves import Stage, slots_for
 from elastream.policies.catalogue import policies
+from elastream.policies.pace import Pace, pace
 from elastream.registry import setting
 
 _KEPT_BATCHES = 60
+# Of batches of about the same size: many alike must not crowd out the few that tell what rows cost.
+_KEPT_ALIKE = 12
 # Before that many rows, what tasks have cost is what starting them cost.
 _FEWEST_ROWS = 1_000
+# A batch that has been going on for less than this share of its period has not shown yet whether it is late.
+_FAST_S = 10.0
 
 Memory = dict[str, list[list[float]]]
-"""Query -> id, rows and slot-seconds of its last batches, as they were seen."""
+"""Query -> id, rows and slot-seconds of its last batches, as they were seen; the first only has its id."""
+
+
+class Demand(NamedTuple):
+    """Slots that a query needs, and the sentence that computes them."""
+
+    slots: float
+    sentence: str
+    doubt: str | None = None
+    """Why the number rests on little."""
 
 
 @policies.register("lag-proportional")
 @dataclass(frozen=True, kw_only=True)
 class LagProportional:
-    """Slots for the arrival rate, plus slots that drain the backlog within `drain_s`."""
+    """Slots for the arrival rate, plus slots that drain the backlog in time."""
 
-    drain_s: float = setting(120.0, doc="a backlog should be gone after this time")
-    headroom: float = setting(1.2, doc="slots per slot that the arithmetic asks for")
-    window_s: float = setting(60.0, doc="the arrival rate is taken over this time")
-    asap_batch_s: float = setting(5.0, doc="how long batches may be where the trigger is as fast as possible")
-    interval_s: float = setting(30.0, doc="how often to decide")
+    drain_s: float | None = setting(None, doc="a backlog should be gone after this time; none: as the SLO has it")
+    headroom: float | None = setting(None, doc="slots per slot that the arithmetic asks for; none: as the SLO has it")
+    asap_batch_s: float | None = setting(
+        None, doc="how long batches may be where the trigger is as fast as possible; none: as the SLO has it"
+    )
+    window_s: float = setting(60.0, doc="the arrival rate is the largest over this time and over the last 10 s of it")
+    interval_s: float = setting(5.0, doc="how often to decide")
     needs: ClassVar[tuple[Need, ...]] = (Need(Signal.ARRIVED), Need(Signal.COMMITTED), Need(Signal.BUSY_TIME))
 
     def start(self) -> Memory:
@@ -48,60 +70,136 @@ class LagProportional:
         seen = dict(memory)
         for query in now.queries:
             batch, known = query.finished, memory.get(query.id, [])
-            # The first batch loads classes and starts Python workers: it takes several times as long as any other.
-            if batch is None or batch.id == 0 or batch.rows is None or batch.busy_s is None:
+            if batch is None or batch.rows is None or batch.busy_s is None:
                 continue
-            if not known or known[-1][0] != batch.id:
-                seen[query.id] = [*known[1 - _KEPT_BATCHES :], [batch.id, batch.rows, batch.busy_s]]
+            if not known:
+                # The first batch loads classes and starts Python workers: it takes several times as long as any other.
+                seen[query.id] = [[batch.id]]
+            elif known[-1][0] != batch.id:
+                seen[query.id] = _kept([*known, [batch.id, batch.rows, batch.busy_s]])
         # What belongs to queries that are gone is forgotten.
         return {query.id: seen[query.id] for query in now.queries if query.id in seen}
 
     def decide(self, now: Observation, known: Knowledge, memory: Memory) -> Decision:
         """Add up what the queries need, and share it out to the pools that run them."""
-        slots: dict[str, float] = {}
-        sentences: list[str] = []
+        demands: dict[str, Demand] = {}
+        unknown: list[str] = []
         for query in now.queries:
-            demand = self._demand(query, now.at_s, known, memory)
+            demand = self._demand(query, now, known, memory)
             if isinstance(demand, str):
-                return Decision.hold(now, demand)
-            slots[query.id], sentence = demand
-            sentences.append(sentence)
+                unknown.append(demand)
+            else:
+                demands[query.id] = demand
+        if not now.queries:
+            return Decision(allocation={pool.name: 1 for pool in now.pools}, reason="no query runs")
+        if not demands:
+            return Decision.hold(now, "; ".join(unknown))
+        doubts = [demand.doubt for demand in demands.values() if demand.doubt]
+        sizes = {pool.name: self._size(pool, now, demands) for pool in now.pools}
         allocation = {
-            pool.name: max(1, pool.workers_for(sum(slots[q.id] * _share(q, pool, now) for q in now.queries)))
+            pool.name: _bounded(pool.wanted, sizes[pool.name], is_doubtful=bool(doubts), is_floor=bool(unknown))
             for pool in now.pools
         }
-        evidence: dict[str, Json] = {f"slots/{name}": need for name, need in slots.items()}
-        return Decision(allocation=allocation, reason="; ".join(sentences) or "no query runs", evidence=evidence)
+        sentences = [demand.sentence for demand in demands.values()]
+        sentences += [f"little is known ({doubt}), so one step at a time" for doubt in dict.fromkeys(doubts)]
+        sentences += [f"{reason}, so no fewer than now" for reason in unknown]
+        evidence: dict[str, Json] = {f"slots/{name}": demand.slots for name, demand in demands.items()}
+        if unknown and allocation == now.wanted():
+            return Decision.hold(now, "; ".join(sentences), evidence)
+        return Decision(allocation=allocation, reason="; ".join(sentences), evidence=evidence)
 
-    def _demand(self, query: Query, now_s: float, known: Knowledge, memory: Memory) -> tuple[float, str] | str:
-        """Slots for one query and a sentence about it, or why they are not known."""
+    def _size(self, pool: Pool, now: Observation, demands: Mapping[str, Demand]) -> int:
+        slots = sum(demands[q.id].slots * _share(q, pool, now) for q in now.queries if q.id in demands)
+        return max(1, pool.workers_for(slots))
+
+    def _demand(self, query: Query, now: Observation, known: Knowledge, memory: Memory) -> Demand | str:
+        """What one query needs, or why that is not known."""
         if query.phase == "terminated":
-            return 0.0, f"{query.name} has failed: {query.error}" if query.error else f"{query.name} has ended"
-        arrival, backlog = known.arrival_rps(query, self.window_s), query.backlog
+            return Demand(0.0, f"{query.name} has failed: {query.error}" if query.error else f"{query.name} has ended")
+        chosen = pace(
+            query, _grow_s(now, known), drain_s=self.drain_s, headroom=self.headroom, asap_batch_s=self.asap_batch_s
+        )
+        arrival, backlog = self._arrival_rps(query, known, chosen), query.backlog
         if arrival is None or backlog is None:
             return query.not_known("arrival rate" if arrival is None else "backlog")
         if arrival == 0 and backlog == 0:
-            return 0.0, f"{query.name} is idle"
-        cost = batch_cost([batch[1:] for batch in memory.get(query.id, [])]) or _cost_so_far(query)
+            return Demand(0.0, f"{query.name} is idle")
+        cost = batch_cost([batch[1:] for batch in memory.get(query.id, []) if len(batch) > 1]) or _cost_so_far(query)
         if cost is None:
             return f"no batch of {query.name} has been measured yet; a first one, which is always slow, does not count"
-        period_s = query.trigger.interval_s or self.asap_batch_s
-        excess = max(0.0, _left_behind(query, now_s, arrival, backlog) - arrival * period_s)
-        return self._slots(query, known, cost, arrival, excess)
+        excess = max(0.0, _left_behind(query, now.at_s, arrival, backlog) - arrival * chosen.period_s)
+        return self._slots(query, known, cost, arrival, excess, chosen, alone=len(now.queries) == 1)
+
+    def _arrival_rps(self, query: Query, known: Knowledge, chosen: Pace) -> float | None:
+        """The larger of what came lately and just now: quick to grow, slow to shrink."""
+        fast_s = min(_FAST_S, self.window_s)
+        lately = known.arrival_rps(query, self.window_s)
+        just_now = known.arrival_rps(query, fast_s)
+        if lately is None or just_now is None:
+            return lately
+        burst = known.burst_rps(query, fast_s, chosen.remember_s) if chosen.remember_s else 0.0
+        return max(lately, just_now, burst or 0.0)
 
     def _slots(
-        self, query: Query, known: Knowledge, cost: BatchCost, arrival: float, excess: float
-    ) -> tuple[float, str]:
-        period_s = query.trigger.interval_s or self.asap_batch_s
-        rows = (arrival + excess / self.drain_s) * period_s
-        # Never less than half a period for tasks, however long the driver takes: slots cannot shorten it.
-        task_s = max(period_s - _driver_s(query, known, self.window_s), period_s / 2)
-        slots = cost.slot_s(rows) / task_s * self.headroom
-        uneven = next((said for source in query.sources if (said := source.uneven)), None) if excess else None
-        return slots, (
-            f"{query.name}: {arrival:,.0f}/s arrive and {excess:,.0f} records wait beyond one batch"
-            f"{f' ({uneven})' if uneven else ''}, {cost.per_record_s * 1e6:.1f} slot-us each: {slots:.1f} slots"
+        self,
+        query: Query,
+        known: Knowledge,
+        cost: BatchCost,
+        arrival: float,
+        excess: float,
+        chosen: Pace,
+        *,
+        alone: bool,
+    ) -> Demand:
+        rows = (arrival + excess / chosen.drain_s) * chosen.period_s
+        # A query that keeps up may be a little smaller for once, which tells what is not known; one that does not, not.
+        work_s = cost.slot_s(rows) if excess else cost.likely_slot_s(rows)
+        within_s = chosen.task_s(_driver_s(query, known, self.window_s))
+        slots = work_s / within_s
+        stages = _stages(query) if alone else []
+        whole = slots_for(work_s, within_s, stages) if stages else slots
+        waits = f" and {excess:,.0f} records wait beyond one batch{_uneven(query)}" if excess else ""
+        sentence = (
+            f"{query.name}: {arrival:,.0f}/s arrive{waits}; a batch of {rows:,.0f} rows costs "
+            f"{_spell_cost(cost, rows, work_s)} slot-s and should take {within_s:.1f} s: {slots:.1f} slots"
         )
+        if stages:
+            sentence += _spell_waves(slots, whole, max(stage.tasks for stage in stages))
+        return Demand(whole, sentence + (f" ({chosen.note})" if chosen.note else ""), cost.doubt(rows))
+
+
+def _spell_cost(cost: BatchCost, rows: float, work_s: float) -> str:
+    """The cost of a batch with the numbers that make it."""
+    if cost.slot_s(rows) != work_s:
+        low, high = cost.slot_s(cost.most_rows), cost.slot_s(rows)
+        return f"{low:.1f} (as {cost.most_rows:,.0f} rows did) to {high:.1f}, say {work_s:.1f}"
+    return f"{cost.per_batch_s:.1f} + {cost.per_record_s * 1e6:,.1f} us x rows = {work_s:.1f}"
+
+
+def _spell_waves(slots: float, whole: float, tasks: int) -> str:
+    """What the cut into tasks makes of a number of slots, where it makes a difference."""
+    if slots > tasks:
+        return f", but {tasks} tasks keep at most {tasks} busy; raise the partitions of the widest stage to go further"
+    return f", {whole:g} so that {tasks} tasks make whole waves" if whole > slots + 1 else ""
+
+
+def _kept(batches: list[list[float]]) -> list[list[float]]:
+    """The last ones, and of those of about the same size only some."""
+    alike: dict[int, int] = {}
+    found: list[list[float]] = []
+    for batch in reversed(batches[1:]):
+        size = int(batch[1]).bit_length()
+        alike[size] = alike.get(size, 0) + 1
+        if alike[size] <= _KEPT_ALIKE and len(found) < _KEPT_BATCHES:
+            found.append(batch)
+    return [batches[0], *reversed(found)]
+
+
+def _bounded(wanted: int, size: int, *, is_doubtful: bool, is_floor: bool) -> int:
+    """One step at a time on little evidence, and no step down while something is unknown."""
+    if is_doubtful:
+        size = min(max(size, wanted - 1), wanted + max(1, wanted // 2))
+    return max(size, wanted) if is_floor else size
 
 
 def _left_behind(query: Query, now_s: float, arrival: float, backlog: float) -> float:
@@ -130,6 +228,27 @@ def _driver_s(query: Query, known: Knowledge, window_s: float) -> float:
     driver = known.rate(Signal.DRIVER_TIME, query.id, window_s)
     batches = known.rate(Signal.BATCHES, query.id, window_s)
     return driver / batches if driver and batches else 0.0
+
+
+def _grow_s(now: Observation, known: Knowledge) -> float | None:
+    """How long new workers take, where that was seen."""
+    return max((took for pool in now.pools if (took := known.grow_s(pool.name)) is not None), default=None)
+
+
+def _stages(query: Query) -> list[Stage]:
+    """How a batch of the query is cut, and which part of its work each cut is; empty where that is not known."""
+    busy = {work.name: work.busy_s.value for work in query.operators if work.busy_s is not None}
+    tasks = {operator.name: operator.partitions for operator in query.topology.operators}
+    cuts = [(busy.get(work.name), tasks.get(work.name) or work.tasks) for work in query.operators]
+    total = sum(busy.values())
+    if total <= 0 or not cuts or any(part is None or not number for part, number in cuts):
+        return []
+    return [Stage(tasks=number, share=part / total) for part, number in cuts if part is not None and number]
+
+
+def _uneven(query: Query) -> str:
+    said = next((text for source in query.sources if (text := source.uneven)), None)
+    return f" ({said})" if said else ""
 
 
 def _share(query: Query, pool: Pool, now: Observation) -> float:

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from elastream.core.decision import Decision, Json
 from elastream.core.errors import BadInput
@@ -81,6 +81,8 @@ class Phoebe:
     horizon_s: float = setting(600.0, doc="how far the forecast reaches")
     window_s: float = setting(120.0, doc="the load is a mean over this time")
     interval_s: float = setting(600.0, doc="how often to decide, and how long a size is held while profiling")
+    damped: ClassVar[bool] = True
+    """It waits by itself before it changes again: no guard has to."""
 
     def __post_init__(self) -> None:
         for row in self.profile:

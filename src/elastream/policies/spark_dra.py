@@ -66,6 +66,8 @@ class SparkDra:
     allocation_ratio: float = setting(1.0, doc="slots wished for per task")
     interval_s: float = setting(1.0, doc="how often to decide")
     needs: ClassVar[tuple[Need, ...]] = (Need(Signal.BATCHES),)
+    damped: ClassVar[bool] = True
+    """It waits by itself before it changes again: no guard has to."""
 
     def __post_init__(self) -> None:
         for name in ("backlog_timeout_s", "sustained_timeout_s"):

@@ -92,6 +92,7 @@ class Executors:
         *,
         shrink_by: ShrinkBy = "decommission",
         expected: int | None = None,
+        initial: int | None = None,
         limits: Limits | None = None,
     ) -> None:
         self.roster = Roster()
@@ -108,6 +109,8 @@ class Executors:
         # Executors of an application that has just begun are on their way: to take those few that are there for all of
         # them would let the rest go.
         self._expected = expected
+        # Whoever names a size to begin with means it, whatever the cluster gave.
+        self._initial = initial
         self._wanted: int | None = None
         self._leave_first: tuple[str, ...] = ()
         self._use = Use()
@@ -256,7 +259,8 @@ class Executors:
         if self._first_look_s is None:
             self._first_look_s = now_s
         if self._wanted is None:
-            self._wanted = max(len(registered.ready), self._expected or 0)
+            given = max(len(registered.ready), self._expected or 0)
+            self._wanted = given if self._initial is None else self._initial
         self.roster.note(registered, now_s, asked_s=self._asked_more_s, measures=self._room.get(now_s) is None)
         self.roster.note_first_tasks(self._use.first_task_s)
         self._note_room(registered, now_s)

@@ -39,6 +39,7 @@ class SparkPlatform:
         clock: Clock,
         *,
         bounds: tuple[int, int],
+        initial: int | None = None,
         slo: Slo | None = None,
         shrink_by: ShrinkBy = "decommission",
         emulated: bool = False,
@@ -51,7 +52,9 @@ class SparkPlatform:
         self._clock = clock
         self._watch = JvmWatch.install(spark, asks_logs=asks_logs)
         expected = expected_executors(self._context, clock.utc_s())
-        self.executors = Executors(SparkBackend(spark), clock, shrink_by=shrink_by, expected=expected, limits=limits)
+        self.executors = Executors(
+            SparkBackend(spark), clock, shrink_by=shrink_by, expected=expected, initial=initial, limits=limits
+        )
         self._observing = Observing(
             application=str(spark.sparkContext.applicationId),
             bounds=bounds,

@@ -50,7 +50,8 @@ def test_lag_proportional_sizes_for_the_arrival_rate_with_headroom() -> None:
     generous = tell(application(initial_workers=5), "constant(30k)", "lag-proportional", minutes=30, headroom=2.0)
     # 30,000/s at 10,000/s per slot, and the fixed cost of tasks.
     assert story.wanted()[-1] == 4
-    assert generous.wanted()[-1] == 7
+    # Seven would do on paper; 24 tasks on seven slots take four waves, as on six.
+    assert generous.wanted()[-1] == 8
 
 
 def test_lag_proportional_begins_on_what_tasks_have_cost_when_the_first_batch_is_long() -> None:

@@ -1,9 +1,10 @@
 """Guards stand around the policy, in one fixed order.
 
 What is added on top comes first, so that damping compares like with like: what is wanted already has its share. Then
-damping; then limits, from what helps (partitions) over what is allowed (budget, hours) to what exists (cluster). The
-state floor stands behind all of them, because too few workers for the state end the query; bounds behind that, because
-they were configured. Pause comes last, so that it can say what all the others would have let through.
+what a start must not give up; then damping; then limits, from what helps (partitions) over what is allowed (budget,
+hours) to what exists (cluster). The state floor stands behind all of them, because too few workers for the state end
+the query; bounds behind that, because they were configured. Pause comes last, so that it can say what all the others
+would have let through.
 """
 
 from collections.abc import Mapping
@@ -12,6 +13,7 @@ from typing import Any
 from elastream.core.guards.bounds import Bounds
 from elastream.core.guards.budget import Budget
 from elastream.core.guards.cool_down import CoolDown
+from elastream.core.guards.hysteresis import Hysteresis
 from elastream.core.guards.ignore_minor import IgnoreMinor
 from elastream.core.guards.over_provision import OverProvision
 from elastream.core.guards.partition_ceiling import PartitionCeiling
@@ -20,14 +22,17 @@ from elastream.core.guards.quiet_hours import QuietHours
 from elastream.core.guards.roll_back import RollBack
 from elastream.core.guards.scarce_cluster import ScarceCluster
 from elastream.core.guards.stabilise import Stabilise
+from elastream.core.guards.start import Start
 from elastream.core.guards.state_floor import StateFloor
 from elastream.core.guards.step_limit import StepLimit
 from elastream.core.protocols import Guard
 
 ORDER: dict[str, type[Guard[Any]]] = {
     "over_provision": OverProvision,
+    "start": Start,
     "ignore_minor": IgnoreMinor,
     "stabilise": Stabilise,
+    "hysteresis": Hysteresis,
     "cool_down": CoolDown,
     "step_limit": StepLimit,
     "roll_back": RollBack,

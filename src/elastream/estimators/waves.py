@@ -1,0 +1,31 @@
+"""How long tasks take on some slots: in waves, the last of which may be half empty.
+
+Twelve tasks on eight slots take as long as sixteen would.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+
+class Stage(NamedTuple):
+    """A part of the work that is cut into so many tasks."""
+
+    tasks: int
+    share: float
+
+
+def task_time_s(work_s: float, stages: Sequence[Stage], slots: int) -> float:
+    """How long so many slot-seconds take, stage after stage."""
+    return sum(work_s * stage.share * math.ceil(stage.tasks / slots) / stage.tasks for stage in stages)
+
+
+def slots_for(work_s: float, within_s: float, stages: Sequence[Stage]) -> float:
+    """The fewest slots that do it in time; where none do, as many as there can be any use for."""
+    widest = max(stage.tasks for stage in stages)
+    least = work_s / within_s
+    for slots in range(max(1, math.ceil(least - 1e-9)), widest + 1):
+        if task_time_s(work_s, stages, slots) <= within_s:
+            # Work that is no more than whole waves of them needs no rounding: others may use the rest of a slot.
+            return least if slots == math.ceil(least - 1e-9) else float(slots)
+    return float(widest)
