@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from elastream.cli.options import GuardTexts
-from elastream.cli.output import console, print_line
+from elastream.cli.output import console, print_line, tell
 from elastream.core.errors import BadInput, ElastreamError
 
 if TYPE_CHECKING:
@@ -211,8 +211,10 @@ def run(plan: LivePlan, out: Path | None) -> None:
         plan.duration_s,
         title=f"{plan.policy} on {plan.executors[0]} to {plan.executors[1]} executors",
         slo=plan.slo,
-        notes=[*([plan.capacity.note()] if plan.capacity else []), *plan.scale.lines()],
+        notes=[plan.capacity.note()] if plan.capacity else [],
     )
+    for line in plan.scale.lines() if plan.scale.factor != 1.0 else ():
+        tell(line)
     with view:
         result = run_live(plan, folder, view)
     _report(plan, result, view, folder)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections import deque
+from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from elastream.cli.output import error_console, tell
+from elastream.cli.output import error_console, print_line, tell
+from elastream.cli.strips import compact
 
 if TYPE_CHECKING:
     from rich.status import Status
@@ -42,7 +44,7 @@ class ProduceView:
     def tell(self, line: str) -> None:
         """Something that happened."""
         if self._status is not None:
-            self._status.console.print(line, soft_wrap=True)
+            print_line(self._status.console, line)
         else:
             tell(line)
 
@@ -60,18 +62,40 @@ class ProduceView:
         if self._status is None:
             tell(self.line())
         else:
-            self._status.update(self.line())
+            # The spinner and a space stand before it.
+            self._status.update(self.fitting_line(self._status.console.width - 2))
 
     def line(self) -> str:
         """The last look, with rates over the ones before."""
+        return self._spell(lambda number: f"{number:,.0f}")
+
+    def fitting_line(self, width: int) -> str:
+        """The same with as many digits and words as have room."""
+        forms = [self.line(), self._spell(compact), self._short()]
+        return next((line for line in forms if len(line) <= width), forms[-1][:width])
+
+    def _spell(self, spell: Callable[[float], str]) -> str:
+        now, (achieved, intended) = self._seen[-1], self._rates()
+        parts = [f"{now.at_s:6.1f} s", f"{spell(now.acknowledged)} acknowledged", f"{spell(achieved)}/s"]
+        if self._paced:
+            parts[-1] += f" of {spell(intended)}/s intended"
+            parts.append(f"behind by {spell(now.behind)} events, {now.late_s:.1f} s")
+        return "  ".join(parts)
+
+    def _short(self) -> str:
+        now, (achieved, intended) = self._seen[-1], self._rates()
+        parts = [f"{now.at_s:.0f} s", f"{compact(now.acknowledged)} acked", f"{compact(achieved)}/s"]
+        if self._paced:
+            parts[-1:] = [
+                f"{compact(achieved)} of {compact(intended)}/s",
+                f"behind {compact(now.behind)}, {now.late_s:.1f} s",
+            ]
+        return "  ".join(parts)
+
+    def _rates(self) -> tuple[float, float]:
+        """Events per second: acknowledged, and due."""
         old, now = self._seen[0], self._seen[-1]
         over_s = now.at_s - old.at_s
-        achieved, intended = (
-            (last - before) / over_s if over_s > 0 else 0.0
-            for last, before in ((now.acknowledged, old.acknowledged), (now.due, old.due))
-        )
-        parts = [f"{now.at_s:6.1f} s", f"{now.acknowledged:,} acknowledged", f"{achieved:,.0f}/s"]
-        if self._paced:
-            parts[-1] += f" of {intended:,.0f}/s intended"
-            parts.append(f"behind by {now.behind:,} events, {now.late_s:.1f} s")
-        return "  ".join(parts)
+        if over_s <= 0:
+            return 0.0, 0.0
+        return (now.acknowledged - old.acknowledged) / over_s, (now.due - old.due) / over_s

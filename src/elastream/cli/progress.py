@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 PATIENCE_S = 2.0
 """What is done by then needs no progress."""
 LINE_EVERY_S = 5.0
+BAR = 20
+BESIDE_THE_LABEL = BAR + len(" 100% -:--:-- ") + 3
+"""Columns of a terminal that the bar, the share, the time left and the gaps take."""
 
 
 class Progress:
@@ -63,8 +66,10 @@ class Progress:
             from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
             from rich.progress import Progress as Bar
 
-            columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+            columns = (TextColumn("{task.description}"), BarColumn(BAR), TaskProgressColumn(), TimeRemainingColumn())
             self._bar = Bar(*columns, console=error_console(), transient=True)
-            self._bar.add_task(self._label, total=1.0)
+            self._bar.add_task("", total=1.0)
             self._bar.start()
-        self._bar.update(self._bar.task_ids[0], completed=done, description=self._label)
+        room = max(1, self._bar.console.width - BESIDE_THE_LABEL)
+        label = self._label if len(self._label) <= room else f"{self._label[: room - 1]}…"
+        self._bar.update(self._bar.task_ids[0], completed=done, description=label)

@@ -46,6 +46,7 @@ class Run:
 @dataclass(frozen=True, slots=True)
 class _Column:
     above: str
+    """Said once above neighbours that share it, whichever of them are left."""
     heading: str
     show: Callable[[Summary], str]
     value: Callable[[Summary], float | None] | None = None
@@ -63,24 +64,27 @@ class _Column:
         values = [(value, self.show(summary)) for summary in compared if (value := self.value(summary)) is not None]
         return min(values)[1] if values else None
 
-    def width(self, runs: Sequence[Run]) -> int:
-        texts = [self.above, self.heading, *(self.show(run.summary) for run in runs)]
+    def width(self, runs: Sequence[Run], above: str) -> int:
+        texts = [above, self.heading, *(self.show(run.summary) for run in runs)]
         return GAP + max(map(len, texts)) + len("*")
 
 
+FOR_THE_LABEL = 4
+"""Columns from this rank on give way to long names of policies; others only to a terminal too narrow for them."""
+
 _COLUMNS = (
     _Column("executors", "mean", lambda s: f"{s.mean_workers:.1f}"),
-    _Column("", "max", lambda s: str(s.max_workers)),
+    _Column("executors", "max", lambda s: str(s.max_workers), dropped=2),
     _Column("executor", "hours", lambda s: f"{s.worker_hours:.1f}", lambda s: s.worker_hours, is_cost=True),
-    _Column("", "actions", lambda s: str(s.actions), dropped=1),
-    _Column("", "holds", lambda s: str(s.holds), dropped=3),
-    _Column("delay", "p50", lambda s: _time(s.delay_p50_s), lambda s: s.delay_p50_s, dropped=2),
-    _Column("", "p95", lambda s: _time(s.delay_p95_s), lambda s: s.delay_p95_s),
-    _Column("", "p99", lambda s: _time(s.delay_p99_s), lambda s: s.delay_p99_s, dropped=4),
-    _Column("", "max", lambda s: _time(s.delay_max_s), lambda s: s.delay_max_s),
+    _Column("", "actions", lambda s: str(s.actions), dropped=4),
+    _Column("", "holds", lambda s: str(s.holds), dropped=6),
+    _Column("delay", "p50", lambda s: _time(s.delay_p50_s), lambda s: s.delay_p50_s, dropped=5),
+    _Column("delay", "p95", lambda s: _time(s.delay_p95_s), lambda s: s.delay_p95_s),
+    _Column("delay", "p99", lambda s: _time(s.delay_p99_s), lambda s: s.delay_p99_s, dropped=7),
+    _Column("delay", "max", lambda s: _time(s.delay_max_s), lambda s: s.delay_max_s, dropped=1),
     _Column("records", "in SLO", lambda s: _share(s.within_slo), lambda s: _less(s.within_slo)),
-    _Column("time", "in SLO", lambda s: _share(s.time_within_slo), lambda s: _less(s.time_within_slo), dropped=5),
-    _Column("backlog", "left", lambda s: compact(s.backlog_left)),
+    _Column("time", "in SLO", lambda s: _share(s.time_within_slo), lambda s: _less(s.time_within_slo), dropped=8),
+    _Column("backlog", "left", lambda s: compact(s.backlog_left), dropped=3),
 )
 
 
@@ -94,11 +98,11 @@ def print_results(console: Console, runs: Sequence[Run]) -> None:
     # Where there are no colours, a star stands in for them.
     is_starred = console.color_system is None
     table = Table(box=None, pad_edge=False, padding=(0, 0, 0, GAP), header_style="bold")
-    room = max(NARROWEST_LABEL, console.width - sum(column.width(runs) for column in columns))
+    room = max(NARROWEST_LABEL, console.width - _width(columns, runs))
     table.add_column("\npolicy", no_wrap=True, overflow="ellipsis", max_width=room)
-    for column, top in zip(columns, best, strict=True):
+    for column, above, top in zip(columns, _above(columns), best, strict=True):
         star = " " if is_starred and top else ""
-        table.add_column(f"{column.above}{star}\n{column.heading}{star}", justify="right", no_wrap=True)
+        table.add_column(f"{above}{star}\n{column.heading}{star}", justify="right", no_wrap=True)
     for run in runs:
         cells = []
         for column, top in zip(columns, best, strict=True):
@@ -113,15 +117,24 @@ def print_results(console: Console, runs: Sequence[Run]) -> None:
 
 
 def _fitting(runs: Sequence[Run], width: int) -> list[_Column]:
-    """The columns there is room for."""
+    """The columns there is room for: whole ones, or none."""
     columns = [column for column in _COLUMNS if column.heading != "in SLO" or _has_slo(runs)]
     label = max(len(run.contender.label) for run in runs)
-    while sum(column.width(runs) for column in columns) + label > width:
-        expendable = max(columns, key=lambda column: column.dropped)
-        if not expendable.dropped:
+    for column in sorted(columns, key=lambda column: -column.dropped):
+        needed = label if column.dropped >= FOR_THE_LABEL else min(label, NARROWEST_LABEL)
+        if not column.dropped or _width(columns, runs) + needed <= width:
             break
-        columns.remove(expendable)
+        columns.remove(column)
     return columns
+
+
+def _above(columns: Sequence[_Column]) -> list[str]:
+    before = ["", *(column.above for column in columns)]
+    return [column.above if column.above != last else "" for column, last in zip(columns, before, strict=False)]
+
+
+def _width(columns: Sequence[_Column], runs: Sequence[Run]) -> int:
+    return sum(column.width(runs, above) for column, above in zip(columns, _above(columns), strict=True))
 
 
 def best_of(runs: Sequence[Run]) -> Run:

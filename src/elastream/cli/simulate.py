@@ -178,6 +178,8 @@ def print_runs(scenario: Scenario, runs: Sequence[Run]) -> None:
     screen = console()
     screen.print(Text(scenario.sentence(), style="bold"))
     screen.print(Text(str(scenario.workload), style="cyan"))
+    if scenario.model.slo is not None:
+        screen.print(f"SLO: {scenario.model.slo.sentence()}")
     screen.print()
     print_results(screen, runs)
     screen.print()

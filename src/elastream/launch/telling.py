@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Hashable
 from datetime import UTC, datetime
+from textwrap import wrap
 from typing import Any
 
 from elastream.core.decision import Decision
@@ -15,6 +16,8 @@ from elastream.core.tick import Tick
 from elastream.loop.slo_log import slo_sentence
 
 CLEAR = "\r\x1b[K"
+INDENT = "    "
+UNKNOWN_WIDTH = 80
 _NUMBER = re.compile(r"[+-]?\d[\d,._]*")
 
 
@@ -95,9 +98,19 @@ def say(line: str) -> None:
             pass
     stderr = sys.__stderr__
     if stderr is not None:
-        # Spark draws its progress in the last line of a terminal.
-        stderr.write(f"{CLEAR if stderr.isatty() else ''}{text}\n")
+        if stderr.isatty():
+            # Spark draws its progress in the last line of a terminal.
+            text = CLEAR + "\n".join(wrap(text, _width(stderr.fileno()), subsequent_indent=INDENT))
+        stderr.write(f"{text}\n")
         stderr.flush()
+
+
+def _width(terminal: int) -> int:
+    try:
+        # One that does not know its size says that it has no columns.
+        return os.get_terminal_size(terminal).columns or UNKNOWN_WIDTH
+    except OSError:
+        return UNKNOWN_WIDTH
 
 
 def _jvm_in_front() -> Any:
