@@ -486,6 +486,48 @@ MUTANTS = (
         after="{0.0:.1f} + {cost.per_record_s * 1e6:,.1f} us x rows",
         test="tests/stories/test_trust.py::test_the_numbers_of_a_sentence_multiply_to_its_answer",
     ),
+    Mutant(
+        fault="the live view prints on the console that shows it",
+        file="src/elastream/cli/liveview.py",
+        before="        yield from lines\n",
+        after="        for line in lines:\n            screen.print(line)\n        yield from lines\n",
+        test="tests/unit/test_liveview.py::test_a_run_is_shown_on_a_terminal_from_start_to_end",
+    ),
+    Mutant(
+        fault="an error in drawing ends the run",
+        file="src/elastream/cli/liveview.py",
+        before="            self._error = error\n            return\n",
+        after="            raise\n",
+        test="tests/unit/test_liveview.py::test_an_error_in_drawing_is_told_once_and_the_run_goes_on_in_plain_lines",
+    ),
+    Mutant(
+        fault="the last value is drawn on to the right edge",
+        file="src/elastream/cli/strips.py",
+        before="end = width if now_s is None else column_of(now_s, width, duration_s)",
+        after="end = width",
+        test="tests/unit/test_liveview.py::test_what_has_not_come_yet_is_empty_behind_a_mark",
+    ),
+    Mutant(
+        fault="a broken promise is not shown in red",
+        file="src/elastream/cli/live_picture.py",
+        before="style=ALARM if now.is_broken else",
+        after="style=",
+        test="tests/unit/test_liveview.py::test_a_broken_promise_and_nothing_else_is_red",
+    ),
+    Mutant(
+        fault="columns of a table are squeezed on a narrow terminal",
+        file="src/elastream/cli/results.py",
+        before="        columns.remove(column)\n",
+        after="        break\n",
+        test="tests/unit/test_terminal.py::test_simulate_keeps_its_headings_and_digits_whole",
+    ),
+    Mutant(
+        fault="a missing extra is an unexpected error",
+        file="src/elastream/cli/app.py",
+        before="        if module is not None:\n            # An install",
+        after="        if False:\n            # An install",
+        test="tests/unit/test_extras.py::test_every_command_that_lacks_an_extra_says_which",
+    ),
 )
 
 

@@ -104,7 +104,7 @@ class LiveHistory:
             Strip(label="backlog", at_s=at_s, values=backlog, by="max", style="yellow"),
             Strip(label="delay p95", at_s=at_s, values=delay, unit="s", by="max", style="green", limit=limit),
             Strip(label="wanted", at_s=at_s, values=wanted, by="max", style="blue", top=most),
-            Strip(label="ready", at_s=at_s, values=ready, by="max", style="magenta", top=most),
+            Strip(label="ready", at_s=at_s, values=ready, by="max", style="bright_blue", top=most),
         ]
 
     def _numbers(self, now: Observation) -> Numbers:

@@ -112,7 +112,7 @@ def _panels(now: Numbers, width: int) -> list[_Panel]:
     bound = "" if now.slo is None else f"SLO {now.slo.delay_s:g} s"
     alarm = ALARM if now.is_late else "bold green"
     return [
-        _Panel(heading="executors", number=(ready, ""), foot=wanted, width=least, style="bold magenta"),
+        _Panel(heading="executors", number=(ready, ""), foot=wanted, width=least, style="bold bright_blue"),
         _Panel(heading="rate", number=rate, foot="records/s", width=least, style="bold cyan"),
         _Panel(heading="backlog", number=backlog, foot="records", width=least, style="bold yellow"),
         _Panel(heading=delay, number=late, foot=bound, width=room - 3 * least, style=alarm),

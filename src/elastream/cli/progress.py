@@ -51,7 +51,8 @@ class Progress:
         if self._quiet or now - self._began < PATIENCE_S:
             return
         done = (self._finished * self._duration_s + at_s) / self._total_s
-        if sys.stderr.isatty():
+        # While a bar is shown, older versions of rich say that stderr is no terminal.
+        if self._bar is not None or sys.stderr.isatty():
             self._draw(done)
         elif self._told == self._began or now - self._told >= LINE_EVERY_S:
             self._told = now
