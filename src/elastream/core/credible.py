@@ -12,6 +12,7 @@ from elastream.core.errors import ObservationFailed
 from elastream.core.observation import (
     Delay,
     FinishedBatch,
+    LongestTask,
     Observation,
     Pool,
     Query,
@@ -133,20 +134,31 @@ def _sound_source(source: Source) -> Source:
 def _sound_running(batch: RunningBatch) -> RunningBatch | None:
     if not _finite(batch.started_s):
         return None
-    return batch if _finite(batch.rows) else replace(batch, rows=None)
+    stages = batch.stages
+    if stages is not None and not all(_finite(s.mean_s) and _finite(s.oldest_s) for s in stages):
+        stages = None
+    sound: dict[str, Any] = {
+        "rows": batch.rows if _finite(batch.rows) else None,
+        "stages": stages,
+        "last_task_s": batch.last_task_s if _finite(batch.last_task_s) else None,
+    }
+    return batch if all(getattr(batch, name) is value for name, value in sound.items()) else replace(batch, **sound)
 
 
 def _sound_finished(batch: FinishedBatch) -> FinishedBatch | None:
     if not (_finite(batch.started_s) and batch.started_s <= batch.ended_s < math.inf):
         return None
-    if _finite(batch.rows) and _finite(batch.busy_s) and all(map(_finite, batch.parts_s.values())):
+    numbers: dict[str, Any] = {name: getattr(batch, name) for name in ("rows", "busy_s", "driver_s", "critical_s")}
+    longest = batch.longest if batch.longest is None or _is_sound_task(batch.longest) else None
+    if all(map(_finite, (*numbers.values(), *batch.parts_s.values()))) and longest is batch.longest:
         return batch
-    return replace(
-        batch,
-        rows=batch.rows if _finite(batch.rows) else None,
-        busy_s=batch.busy_s if _finite(batch.busy_s) else None,
-        parts_s={name: part for name, part in batch.parts_s.items() if _finite(part)},
-    )
+    sound: dict[str, Any] = {name: value if _finite(value) else None for name, value in numbers.items()}
+    parts = {name: part for name, part in batch.parts_s.items() if _finite(part)}
+    return replace(batch, **sound, longest=longest, parts_s=parts)
+
+
+def _is_sound_task(task: LongestTask) -> bool:
+    return all(map(_finite, (task.task_s, task.mean_s, task.records, task.mean_records)))
 
 
 def _is_sound_delay(delay: Delay, oldest: float, newest: float) -> bool:

@@ -44,6 +44,8 @@ class Decision:
     """Workers that should leave before others."""
     add_on: tuple[str, ...] = ()
     """Nodes on which a worker should be added first."""
+    slots: Mapping[str, float] = field(default_factory=dict)
+    """Query -> slots that the policy finds it needs; empty where a policy does not tell queries apart."""
 
     @classmethod
     def hold(cls, now: Observation, reason: str, evidence: Mapping[str, Json] | None = None) -> Decision:

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from elastream.core.decision import Decision
-from elastream.core.observation import Observation, Pool, Query, Reading, readings
+from elastream.core.observation import FinishedBatch, LongestTask, Observation, Pool, Query, Reading, readings
 from elastream.core.series import Series
 from elastream.core.signals import Signal
 
@@ -17,6 +17,7 @@ HORIZON_S = 3600.0
 """Readings older than this are forgotten; a policy that needs a longer past keeps it in its own memory."""
 
 _MAX_ACTIONS = 64
+_MAX_BATCHES = 8
 
 
 @dataclass(slots=True, kw_only=True)
@@ -52,6 +53,7 @@ class Knowledge:
         self.now_s = 0.0
         self._series: dict[tuple[Signal, str], Series] = {}
         self._actions: deque[Action] = deque(maxlen=_MAX_ACTIONS)
+        self._batches: dict[str, deque[FinishedBatch]] = {}
         self._pruned_s = 0.0
 
     def fold(self, now: Observation) -> None:
@@ -64,6 +66,7 @@ class Knowledge:
                 if found is None:
                     series[signal, subject] = found = Series()
                 found.add(reading)
+        self._fold_batches(now)
         self._finish_actions(now)
         if now.at_s - self._pruned_s > HORIZON_S / 10:
             self._prune(now)
@@ -132,6 +135,10 @@ class Knowledge:
             return None
         return min(1.0, busy / (ready * pool.slots_per_worker))
 
+    def batches(self, query: str) -> tuple[FinishedBatch, ...]:
+        """The last batches of a query that were seen to have ended, oldest first. Short ones may end unseen."""
+        return tuple(self._batches.get(query, ()))
+
     @property
     def actions(self) -> tuple[Action, ...]:
         """The changes made, oldest first."""
@@ -159,6 +166,7 @@ class Knowledge:
                 for (signal, subject), series in self._series.items()
             ],
             "actions": [asdict(action) for action in self._actions],
+            "batches": {query: [asdict(batch) for batch in batches] for query, batches in self._batches.items()},
         }
 
     @classmethod
@@ -169,6 +177,8 @@ class Knowledge:
         for signal, subject, points in value["series"]:
             known._series[Signal(signal), subject] = Series(Reading(*point) for point in points)
         known._actions.extend(Action(**action) for action in value["actions"])
+        for query, batches in value.get("batches", {}).items():
+            known._batches[query] = deque(map(_batch, batches), maxlen=_MAX_BATCHES)
         return known
 
     def _total(self, signal: Signal, query: Query, window_s: float) -> float | None:
@@ -179,6 +189,16 @@ class Knowledge:
                 return None
             total += rate
         return total if query.sources else None
+
+    def _fold_batches(self, now: Observation) -> None:
+        for query in now.queries:
+            batch, seen = query.finished, self._batches.get(query.id)
+            if batch is None:
+                continue
+            if seen is None:
+                self._batches[query.id] = seen = deque(maxlen=_MAX_BATCHES)
+            if not seen or batch.ended_s > seen[-1].ended_s:
+                seen.append(batch)
 
     def _finish_actions(self, now: Observation) -> None:
         pools = {pool.name: pool for pool in now.pools}
@@ -205,4 +225,10 @@ class Knowledge:
             series.forget_before(min(oldest, series.last.at_s) if key in exists else oldest)
             if not len(series):
                 del self._series[key]
+        self._batches = {query.id: seen for query in now.queries if (seen := self._batches.get(query.id))}
         self._pruned_s = self.now_s
+
+
+def _batch(value: dict[str, Any]) -> FinishedBatch:
+    longest = value.get("longest")
+    return FinishedBatch(**{**value, "longest": None if longest is None else LongestTask(**longest)})

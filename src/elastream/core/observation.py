@@ -135,6 +135,26 @@ class Trigger:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RunningStage:
+    """A stage of the running batch that has begun and has not ended."""
+
+    name: str
+    tasks: int
+    done: int
+    running: int
+    """Tasks that have a slot."""
+    mean_s: float | None = None
+    """Mean time of the tasks that are done."""
+    oldest_s: float | None = None
+    """For how long the task that began first of those that run has run."""
+
+    @property
+    def waiting(self) -> int:
+        """Tasks that have no slot yet."""
+        return max(0, self.tasks - self.done - self.running)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunningBatch:
     """The batch that has not finished."""
 
@@ -145,6 +165,29 @@ class RunningBatch:
     tasks: int | None = None
     """Tasks known so far; more may follow."""
     tasks_done: int | None = None
+    stages: tuple[RunningStage, ...] | None = None
+    """Those that run tasks or wait for slots now: none while the driver or the sink is at work. None: not known."""
+    last_task_s: float | None = None
+    """When a stage of it ended last; None before the first."""
+
+    @property
+    def tasks_waiting(self) -> int | None:
+        """Tasks that have no slot yet, of stages that have begun."""
+        return None if self.stages is None else sum(stage.waiting for stage in self.stages)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LongestTask:
+    """The task that a batch waited for longest, and the mean of its stage."""
+
+    stage: str
+    tasks: int
+    """Of its stage."""
+    task_s: float
+    mean_s: float
+    records: float | None = None
+    """That it read."""
+    mean_records: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,6 +202,11 @@ class FinishedBatch:
     """Slot-seconds of its tasks."""
     limited: bool | None = None
     """Whether a read limit kept records out of it."""
+    driver_s: float | None = None
+    """Time in which no stage of it ran."""
+    critical_s: float | None = None
+    """Time that its tasks need on any number of slots: the longest task of each stage, one after the other."""
+    longest: LongestTask | None = None
     parts_s: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -256,6 +304,12 @@ class Query:
         ages = [source.backlog_age_s for source in self.sources]
         known = [age.value <= self.slo.delay_s for age in ages if age is not None]
         return None if len(known) < len(ages) and all(known) else all(known) if known else None
+
+    @property
+    def delay_to_come_s(self) -> float | None:
+        """The age of the oldest record that waits: a lower bound of its delay, known while nothing is committed."""
+        ages = [source.backlog_age_s for source in self.sources]
+        return max((age.value for age in ages if age is not None), default=None)
 
     def not_known(self, what: str) -> str:
         """A sentence for a hold: what of this query is not known, and which source is to blame."""

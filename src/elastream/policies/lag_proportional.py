@@ -106,7 +106,8 @@ class LagProportional:
         evidence: dict[str, Json] = {f"slots/{name}": demand.slots for name, demand in demands.items()}
         if unknown and allocation == now.wanted():
             return Decision.hold(now, "; ".join(sentences), evidence)
-        return Decision(allocation=allocation, reason="; ".join(sentences), evidence=evidence)
+        slots = {name: demand.slots for name, demand in demands.items()}
+        return Decision(allocation=allocation, reason="; ".join(sentences), evidence=evidence, slots=slots)
 
     def _size(self, pool: Pool, now: Observation, demands: Mapping[str, Demand]) -> int:
         slots = sum(demands[q.id].slots * _share(q, pool, now) for q in now.queries if q.id in demands)

@@ -84,3 +84,12 @@ class Unreachable(LastingFault):
 @dataclass(frozen=True, kw_only=True)
 class SinkBlocked(LastingFault):
     """No batch can finish."""
+
+
+@faults.register("ad-hoc-job")
+@dataclass(frozen=True, kw_only=True)
+class AdHocJob(LastingFault):
+    """Work of no query takes slots as they become free, before tasks of queries, and keeps each for a while."""
+
+    tasks: int = setting(1, doc="how many slots it takes in all")
+    for_s: float = setting(60.0, doc="how long each task keeps its slot")

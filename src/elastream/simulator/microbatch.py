@@ -12,10 +12,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from random import Random
 from typing import Any
 
+from elastream.core.observation import RunningStage
 from elastream.estimators.delay import Stretch
 from elastream.simulator.cluster import SimulatedCluster, SimulatedWorker
-from elastream.simulator.faults import Fault, SinkBlocked, SlowStart, Straggler, WorkerLoss
+from elastream.simulator.faults import AdHocJob, Fault, SinkBlocked, SlowStart, Straggler, WorkerLoss
 from elastream.simulator.model import ApplicationModel
+from elastream.simulator.other_work import OtherTask, OtherWork
 from elastream.simulator.query import Batch, SimulatedQuery
 from elastream.simulator.stage import Member, StageRun, Wave
 from elastream.workloads.series import RateSeries
@@ -47,6 +49,7 @@ class MicroBatchEngine:
         self._sequence = 0
         self._running: list[StageRun] = []
         self._waves: set[Wave] = set()
+        self._other = OtherWork()
         for query in self.queries:
             self._at(0.0, self._trigger, query)
         for fault in faults:
@@ -112,9 +115,13 @@ class MicroBatchEngine:
         self._running.remove(run)
         query, batch = run.query, _batch(run.query)
         batch.reaching[run.model.name] = run.records * run.model.records_out
+        batch.level_s = max(batch.level_s, run.longest_s)
+        if batch.longest is None or run.longest_s > batch.longest.task_s:
+            batch.longest = run.longest_task()
         batch.stages_left -= 1
         if batch.stages_left:
             return
+        batch.critical_s, batch.level_s = batch.critical_s + batch.level_s, 0.0
         batch.level += 1
         if batch.level < len(query.levels):
             self._begin_level(query)
@@ -139,6 +146,8 @@ class MicroBatchEngine:
     # Tasks on slots.
 
     def _dispatch(self) -> None:
+        for task in self._other.take(self.cluster.free(), self.now_s):
+            self._at(task.ends_s, self._end_other, task)
         for run in self._running:
             if not run.waiting:
                 continue
@@ -255,7 +264,29 @@ class MicroBatchEngine:
         for wave in self._waves:
             for worker, tasks, _ in wave.members:
                 so_far[worker] = so_far.get(worker, 0.0) + tasks * (self.now_s - wave.started_s)
+        for task in self._other.running:
+            so_far[task.worker] = so_far.get(task.worker, 0.0) + self.now_s - task.started_s
         return so_far
+
+    @property
+    def other_busy_slots(self) -> int:
+        """Slots that run work of no query."""
+        return len(self._other.running)
+
+    def running_stages(self, query: SimulatedQuery) -> tuple[RunningStage, ...]:
+        """The stages of a query that have begun and have not ended."""
+        return tuple(self._running_stage(run) for run in self._running if run.query is query)
+
+    def _running_stage(self, run: StageRun) -> RunningStage:
+        waves = [wave for wave in self._waves if wave.stage is run and wave.members]
+        return RunningStage(
+            name=run.model.name,
+            tasks=run.model.partitions,
+            done=run.done,
+            running=sum(tasks for wave in waves for _, tasks, _ in wave.members),
+            mean_s=run.busy_s / run.done if run.done else None,
+            oldest_s=self.now_s - min(wave.started_s for wave in waves) if waves else None,
+        )
 
     # Workers.
 
@@ -282,6 +313,7 @@ class MicroBatchEngine:
     def _lose(self, fault: WorkerLoss) -> None:
         for worker in self.cluster.in_state("ready")[: fault.workers]:
             self._rerun_tasks_of(worker)
+            self._other.rerun(worker, self.now_s)
             self._remove(worker)
         self._dispatch()
 
@@ -319,10 +351,22 @@ class MicroBatchEngine:
             self._at(fault.at_s, self._lose, fault)
         elif isinstance(fault, Straggler):
             self._at(fault.at_s, self._slow_down, fault)
+        elif isinstance(fault, AdHocJob):
+            self._at(fault.at_s, self._submit_other, fault)
         elif isinstance(fault, SlowStart):
             self._at(fault.at_s, self._set_extra_start, fault.by_s)
             if math.isfinite(fault.for_s):
                 self._at(fault.at_s + fault.for_s, self._set_extra_start, 0.0)
+
+    def _submit_other(self, job: AdHocJob) -> None:
+        self._other.submit(job)
+        self._dispatch()
+
+    def _end_other(self, task: OtherTask) -> None:
+        if self._other.end(task, self.now_s):
+            if task.worker.state == "leaving":
+                self._leave_if_idle(task.worker)
+            self._dispatch()
 
     def _slow_down(self, fault: Straggler) -> None:
         for worker in self.cluster.in_state("ready")[: fault.workers]:

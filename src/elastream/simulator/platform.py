@@ -16,6 +16,7 @@ from elastream.core.observation import (
     Reading,
     ReadLimit,
     RunningBatch,
+    RunningStage,
     Source,
     Worker,
 )
@@ -88,8 +89,8 @@ class SimulatedSpark:
             utc_s=self.clock.utc_s(),
             application=self.model.name,
             pools=(self._pool(now_s),),
-            queries=tuple(_query(query, now_s) for query in self.engine.queries),
-            other_busy_slots=Reading(0.0, now_s),
+            queries=tuple(_query(query, self.engine.running_stages(query), now_s) for query in self.engine.queries),
+            other_busy_slots=Reading(self.engine.other_busy_slots, now_s),
             cluster_workers=self.model.pool.cluster_workers,
         )
 
@@ -133,7 +134,7 @@ class SimulatedSpark:
         return Reading(min(1.0, max(0.0, share * self.model.pool.cpu_ceiling + noise)), now_s)
 
 
-def _query(query: SimulatedQuery, now_s: float) -> Query:
+def _query(query: SimulatedQuery, stages: tuple[RunningStage, ...], now_s: float) -> Query:
     model = query.model
     return Query(
         id=model.name,
@@ -152,7 +153,7 @@ def _query(query: SimulatedQuery, now_s: float) -> Query:
             )
             for stage in model.stages
         ),
-        running=_running(query),
+        running=_running(query, stages),
         finished=query.finished,
         batches=Reading(query.batches, now_s),
         driver_s=Reading(query.driver_s, now_s),
@@ -186,7 +187,7 @@ def _source(source: SimulatedSource, now_s: float) -> Source:
     )
 
 
-def _running(query: SimulatedQuery) -> RunningBatch | None:
+def _running(query: SimulatedQuery, stages: tuple[RunningStage, ...]) -> RunningBatch | None:
     batch = query.batch
     if batch is None:
         return None
@@ -196,6 +197,8 @@ def _running(query: SimulatedQuery) -> RunningBatch | None:
         rows=float(batch.rows),
         tasks=query.tasks,
         tasks_done=batch.tasks_done,
+        stages=stages,
+        last_task_s=batch.tasks_end_s or None,
     )
 
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from random import Random
 
-from elastream.core.observation import FinishedBatch
+from elastream.core.observation import FinishedBatch, LongestTask
 from elastream.core.slo import OnTime
 from elastream.core.topology import Topology
 from elastream.estimators.delay import DelayWindow, Punctuality, Stretch
@@ -61,6 +61,11 @@ class Batch:
     busy_s: float = 0.0
     planned_s: float = 0.0
     tasks_end_s: float = 0.0
+    critical_s: float = 0.0
+    """Of the levels that have ended."""
+    level_s: float = 0.0
+    """The longest task of the present level."""
+    longest: LongestTask | None = None
 
 
 class SimulatedQuery:
@@ -119,6 +124,9 @@ class SimulatedQuery:
             rows=float(batch.rows),
             busy_s=batch.busy_s,
             limited=batch.limited,
+            driver_s=batch.planned_s - batch.started_s + now_s - batch.tasks_end_s,
+            critical_s=batch.critical_s,
+            longest=batch.longest,
             parts_s={
                 "plan": batch.planned_s - batch.started_s,
                 "tasks": batch.tasks_end_s - batch.planned_s,

@@ -6,6 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from elastream.core.observation import LongestTask
 from elastream.simulator.cluster import SimulatedWorker
 from elastream.simulator.model import StageModel
 
@@ -55,6 +56,9 @@ class StageRun:
     """Partitions that wait, by the worker that holds their state."""
     launched_s: float = 0.0
     counted: float = 0.0
+    busy_s: float = 0.0
+    longest_s: float = 0.0
+    """Of the tasks that have ended."""
 
     def __post_init__(self) -> None:
         self.unfinished = tasks = self.model.partitions
@@ -73,6 +77,23 @@ class StageRun:
     def waiting(self) -> bool:
         """Whether a task has no slot yet."""
         return bool(self.plain or self.large or self.at_home)
+
+    @property
+    def done(self) -> int:
+        """Tasks that have ended."""
+        return self.model.partitions - self.unfinished
+
+    def longest_task(self) -> LongestTask:
+        """The longest task, once all have ended."""
+        tasks, mean = self.model.partitions, self.records / self.model.partitions
+        return LongestTask(
+            stage=self.model.name,
+            tasks=tasks,
+            task_s=self.longest_s,
+            mean_s=self.busy_s / tasks,
+            records=mean * max(1.0, self.model.skew),
+            mean_records=mean,
+        )
 
     def task_s(self, share: float) -> float:
         """Time of a task that takes `share` times the mean number of records, on a warm and healthy worker."""
@@ -99,3 +120,5 @@ class StageRun:
         self.totals.records_in += share
         self.totals.records_out += share * self.model.records_out
         self.totals.busy_s += tasks * task_s
+        self.busy_s += tasks * task_s
+        self.longest_s = max(self.longest_s, task_s)

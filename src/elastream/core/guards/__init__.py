@@ -1,15 +1,17 @@
 """Guards stand around the policy, in one fixed order.
 
 What is added on top comes first, so that damping compares like with like: what is wanted already has its share. Then
-what a start must not give up; then damping; then limits, from what helps (partitions) over what is allowed (budget,
-hours) to what exists (cluster). The state floor stands behind all of them, because too few workers for the state end
-the query; bounds behind that, because they were configured. Pause comes last, so that it can say what all the others
-would have let through.
+what a start must not give up; then damping of what policies ask for. Starvation, which turns a hold into a step, stands
+before all that limits a step: the wait after a change, its length, and the limits from what helps (bottlenecks,
+partitions) over what is allowed (budget, hours) to what exists (cluster). The state floor stands behind all of them,
+because too few workers for the state end the query; bounds behind that, because they were configured. Pause comes last,
+so that it can say what all the others would have let through.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
+from elastream.core.guards.bottleneck import BottleneckGuard
 from elastream.core.guards.bounds import Bounds
 from elastream.core.guards.budget import Budget
 from elastream.core.guards.cool_down import CoolDown
@@ -23,6 +25,7 @@ from elastream.core.guards.roll_back import RollBack
 from elastream.core.guards.scarce_cluster import ScarceCluster
 from elastream.core.guards.stabilise import Stabilise
 from elastream.core.guards.start import Start
+from elastream.core.guards.starvation import Starvation
 from elastream.core.guards.state_floor import StateFloor
 from elastream.core.guards.step_limit import StepLimit
 from elastream.core.protocols import Guard
@@ -33,9 +36,11 @@ ORDER: dict[str, type[Guard[Any]]] = {
     "ignore_minor": IgnoreMinor,
     "stabilise": Stabilise,
     "hysteresis": Hysteresis,
+    "starvation": Starvation,
     "cool_down": CoolDown,
     "step_limit": StepLimit,
     "roll_back": RollBack,
+    "bottleneck": BottleneckGuard,
     "partition_ceiling": PartitionCeiling,
     "budget": Budget,
     "quiet_hours": QuietHours,
