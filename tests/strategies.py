@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from elastream.core.decision import Decision
 from elastream.core.guards import Guards
+from elastream.core.guards.bottleneck import BottleneckGuard
 from elastream.core.guards.budget import Budget
 from elastream.core.guards.cool_down import CoolDown
 from elastream.core.guards.ignore_minor import IgnoreMinor
@@ -16,12 +17,14 @@ from elastream.core.guards.quiet_hours import QuietHours
 from elastream.core.guards.roll_back import RollBack
 from elastream.core.guards.scarce_cluster import ScarceCluster
 from elastream.core.guards.stabilise import Stabilise
+from elastream.core.guards.starvation import Starvation
 from elastream.core.guards.state_floor import StateFloor
 from elastream.core.guards.step_limit import StepLimit
 from elastream.core.observation import (
     Delay,
     FinishedBatch,
     KeyedState,
+    LongestTask,
     Observation,
     OperatorWork,
     Pool,
@@ -29,6 +32,7 @@ from elastream.core.observation import (
     Reading,
     ReadLimit,
     RunningBatch,
+    RunningStage,
     Source,
     Trigger,
     Worker,
@@ -120,6 +124,42 @@ def _source(draw: st.DrawFn, name: str, at_s: float) -> Source:
     )
 
 
+def _running(draw: st.DrawFn) -> RunningBatch:
+    counts = st.integers(0, 30)
+    stages = tuple(
+        RunningStage(
+            name=f"o{n}", tasks=draw(counts), done=draw(counts), running=draw(counts), mean_s=draw(maybe),
+            oldest_s=draw(maybe),
+        )
+        for n in range(draw(st.integers(0, 2)))
+    )  # fmt: skip
+    return RunningBatch(
+        id=draw(st.integers(0, 3)),
+        started_s=draw(numbers),
+        rows=draw(maybe),
+        stages=draw(st.sampled_from([None, stages])),
+        last_task_s=draw(maybe),
+    )
+
+
+def _finished(draw: st.DrawFn) -> FinishedBatch:
+    task = LongestTask(
+        stage="o0", tasks=draw(st.integers(0, 30)), task_s=draw(numbers), mean_s=draw(numbers), records=draw(maybe),
+        mean_records=draw(maybe),
+    )  # fmt: skip
+    return FinishedBatch(
+        id=draw(st.integers(0, 3)),
+        started_s=draw(numbers),
+        ended_s=draw(numbers),
+        rows=draw(maybe),
+        busy_s=draw(maybe),
+        limited=draw(st.sampled_from([None, True, False])),
+        driver_s=draw(maybe),
+        critical_s=draw(maybe),
+        longest=draw(st.sampled_from([None, task])),
+    )
+
+
 def _query(draw: st.DrawFn, name: str, at_s: float, pools: tuple[str, ...]) -> Query:
     operators = tuple(_operator(draw, f"o{n}", pools) for n in range(draw(st.integers(0, 2))))
     some = draw(st.booleans())
@@ -131,10 +171,8 @@ def _query(draw: st.DrawFn, name: str, at_s: float, pools: tuple[str, ...]) -> Q
         trigger=Trigger(interval_s=draw(maybe)),
         sources=tuple(_source(draw, f"s{n}", at_s) for n in range(draw(st.integers(0, 2)))),
         operators=tuple(_work(draw, operator.name, at_s) for operator in operators),
-        running=RunningBatch(id=1, started_s=draw(numbers), rows=draw(maybe)) if some else None,
-        finished=FinishedBatch(id=0, started_s=draw(numbers), ended_s=draw(numbers), rows=draw(maybe))
-        if some
-        else None,
+        running=_running(draw) if some else None,
+        finished=_finished(draw) if some else None,
         batches=_read(draw, at_s),
         driver_s=_read(draw, at_s),
         other_s=_read(draw, at_s),
@@ -180,7 +218,8 @@ def decisions(draw: st.DrawFn, now: Observation) -> Decision:
         return Decision.hold(now, "unknown")
     workers = st.one_of(sizes, st.sampled_from([0, 10**9]))
     allocation = {pool.name: draw(workers) for pool in now.pools}
-    return Decision(allocation=allocation, reason="the policy said so", made_s=now.at_s)
+    slots = {query.id: draw(st.floats(0, 100)) for query in now.queries} if draw(st.booleans()) else {}
+    return Decision(allocation=allocation, reason="the policy said so", made_s=now.at_s, slots=slots)
 
 
 @st.composite
@@ -194,6 +233,8 @@ def guard_sets(draw: st.DrawFn, of: tuple[str, ...] = ()) -> Guards:
         "over_provision": OverProvision(factor=draw(st.floats(1.0, 3.0))),
         "step_limit": StepLimit(up=draw(st.none() | small), down=draw(st.none() | small)),
         "roll_back": RollBack(settle_s=draw(st.sampled_from([5.0, 120.0]))),
+        "starvation": Starvation(settle_s=draw(st.sampled_from([5.0, 60.0]))),
+        "bottleneck": BottleneckGuard(),
         "partition_ceiling": PartitionCeiling(),
         "state_floor": StateFloor(memory_share=draw(st.floats(0.1, 1.0))),
         "budget": Budget(worker_hours=draw(st.floats(0.1, 100)), period_h=draw(st.sampled_from([0.01, 24.0]))),

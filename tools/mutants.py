@@ -528,6 +528,62 @@ MUTANTS = (
         after="        if False:\n            # An install",
         test="tests/unit/test_extras.py::test_every_command_that_lacks_an_extra_says_which",
     ),
+    Mutant(
+        fault="a blocked sink is taken for work in progress",
+        file="src/elastream/core/bottleneck.py",
+        before="    if quiet_s < least_s:\n",
+        after="    if quiet_s < least_s or True:\n",
+        test="tests/stories/test_bottlenecks.py::test_a_blocked_sink_is_named_and_nothing_grows_until_it_is_free_again",
+    ),
+    Mutant(
+        fault="what executors cannot help is bought all the same",
+        file="src/elastream/core/guards/bottleneck.py",
+        before="workers is not None and pool.wanted <= workers",
+        after="workers is None and pool.wanted <= workers",
+        test="tests/stories/test_bottlenecks.py::test_a_blocked_sink_is_named_and_nothing_grows_until_it_is_free_again",
+    ),
+    Mutant(
+        fault="slow tasks on any executor are taken for a hot key",
+        file="src/elastream/core/bottleneck.py",
+        before="return not task.records or not task.mean_records or _has_most_records(task)",
+        after="return True",
+        test="tests/unit/test_bottleneck.py::test_slow_tasks_without_more_records_or_on_new_executors_are_no_hot_key",
+    ),
+    Mutant(
+        fault="a query of one partition is bought slots because others have many",
+        file="src/elastream/core/guards/demand.py",
+        before="min(decision.slots[query], useful.get(query, decision.slots[query]))",
+        after="decision.slots[query]",
+        test="tests/stories/test_bottlenecks.py::test_a_query_of_one_partition_beside_one_of_many_buys_nothing",
+    ),
+    Mutant(
+        fault="one short batch is evidence enough to stop growth",
+        file="src/elastream/core/bottleneck.py",
+        before="if len(batches) < _BATCHES and sum(",
+        after="if False and sum(",
+        test="tests/unit/test_bottleneck.py::test_less_evidence_than_that_finds_nothing",
+    ),
+    Mutant(
+        fault="a hold starves a query that gets no slot",
+        file="src/elastream/core/guards/starvation.py",
+        before="self._starves(pool, now, known) if pool.wanted < enough else None",
+        after="None",
+        test="tests/stories/test_starvation.py::test_an_ad_hoc_job_that_holds_the_only_slot_does_not_starve_a_query",
+    ),
+    Mutant(
+        fault="slots that other work holds are given to no one",
+        file="src/elastream/core/guards/starvation.py",
+        before="asked * pool.slots_per_worker + others",
+        after="asked * pool.slots_per_worker",
+        test="tests/stories/test_starvation.py::test_an_ad_hoc_job_that_holds_the_only_slot_does_not_starve_a_query",
+    ),
+    Mutant(
+        fault="steps follow each other before they have arrived",
+        file="src/elastream/core/guards/starvation.py",
+        before="pool.ready < 1 or pool.in_flux or not self._has_settled(pool, known)",
+        after="pool.ready < 1",
+        test="tests/unit/guards/test_starvation.py::test_a_step_waits_until_the_last_one_has_arrived_and_settled",
+    ),
 )
 
 

@@ -37,6 +37,8 @@ ENABLED = "spark.elastream.enabled"
 
 GUARDS: dict[str, Any] = {
     "guards.start": True,
+    "guards.starvation": True,
+    "guards.bottleneck": True,
     "guards.partition_ceiling": True,
     "guards.scarce_cluster": True,
     "guards.state_floor": True,

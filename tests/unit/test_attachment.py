@@ -179,7 +179,8 @@ def guards_of(attachment: Attachment) -> set[str]:
 
 
 def test_guards_that_keep_queries_alive_are_on_unless_switched_off() -> None:
-    always = {"start", "partition_ceiling", "scarce_cluster", "state_floor", "bounds"}
+    limits = {"bottleneck", "partition_ceiling", "scarce_cluster", "state_floor", "bounds"}
+    always = {"start", "starvation"} | limits
     assert guards_of(attached(policy="fixed")) == always
     switched = Session("app-2", spark__elastream__guards__state_floor="false")
     other = attached(switched, policy="fixed", guards__cool_down__after_s=5)

@@ -50,6 +50,7 @@ def only(*names: str, otherwise: str) -> Entry:
 
 
 NO_REPORT = "rate-micro-batch does not report its newest offset"
+NO_TASKS = "single tasks were not recorded; live they are seen"
 NO_STATE = "no stateful operator"
 NO_DELAY = "needs the newest offsets of all sources"
 ONE_PART = "no exchange, so one operator"
@@ -126,13 +127,25 @@ FIELDS: dict[str, Entry] = {
     "RunningBatch.rows": EVERYWHERE,
     "RunningBatch.tasks": EVERYWHERE,
     "RunningBatch.tasks_done": EVERYWHERE,
+    "RunningBatch.stages": nowhere(NO_TASKS),
+    "RunningBatch.last_task_s": nowhere(NO_TASKS),
+    **{
+        f"RunningStage.{name}": nowhere(NO_TASKS) for name in ("name", "tasks", "done", "running", "mean_s", "oldest_s")
+    },
     "FinishedBatch.id": EVERYWHERE,
     "FinishedBatch.started_s": EVERYWHERE,
     "FinishedBatch.ended_s": EVERYWHERE,
     "FinishedBatch.rows": EVERYWHERE,
     "FinishedBatch.busy_s": EVERYWHERE,
     "FinishedBatch.limited": only(FOREACH, FAST, WINDOW, UDF, otherwise="nothing counts the files of a batch"),
+    "FinishedBatch.driver_s": nowhere(NO_TASKS),
+    "FinishedBatch.critical_s": nowhere(NO_TASKS),
+    "FinishedBatch.longest": nowhere(NO_TASKS),
     "FinishedBatch.parts_s": EVERYWHERE,
+    **{
+        f"LongestTask.{name}": nowhere(NO_TASKS)
+        for name in ("stage", "tasks", "task_s", "mean_s", "records", "mean_records")
+    },
     "OperatorWork.name": EVERYWHERE,
     "OperatorWork.tasks": EVERYWHERE,
     "OperatorWork.records_in": EVERYWHERE,

@@ -238,7 +238,9 @@ def _last_batches(query: Query, now: Observation, known: Knowledge) -> list[Fini
 def _late_batches(query: Query, now: Observation, known: Knowledge) -> list[FinishedBatch]:
     """The last ones if all of them were too long for their trigger, or too short of records to keep up."""
     batches = _last_batches(query, now, known)
-    longest_s = query.trigger.interval_s or _LONG_BATCH_S
+    # What runs as fast as possible is read by one batch and committed by the next: two batches are the longest delay.
+    at_once_s = _LONG_BATCH_S if query.slo is None else min(_LONG_BATCH_S, query.slo.delay_s / 2)
+    longest_s = query.trigger.interval_s or at_once_s
     if all(batch.duration_s > longest_s for batch in batches):
         return batches
     growth, arrival = known.backlog_growth_rps(query, _WINDOW_S), known.arrival_rps(query, _WINDOW_S)

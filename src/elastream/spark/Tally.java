@@ -46,6 +46,9 @@ public class Tally {
         public int running = 0;
         public int done = 0;
         public int lostTasks = 0;
+        public long longestMs = 0;
+        public long longestRecords = 0;
+        public long oldestMs = 0;
         public long runMs = 0;
         public long deserialiseMs = 0;
         public long serialiseMs = 0;
@@ -101,6 +104,15 @@ public class Tally {
             written += metrics.outputMetrics().recordsWritten();
         }
 
+        /** One that has ended; of equal ones the first, so that a busy minute does not name another each time. */
+        public void took(long heldMs, TaskMetrics metrics) {
+            if (heldMs > longestMs) {
+                longestMs = heldMs;
+                longestRecords = metrics == null ? 0
+                    : metrics.inputMetrics().recordsRead() + metrics.shuffleReadMetrics().recordsRead();
+            }
+        }
+
         public Map map(long note, Map used) {
             Map map = new LinkedHashMap();
             map.put("note", Long.valueOf(note));
@@ -116,6 +128,9 @@ public class Tally {
             map.put("running", Integer.valueOf(running));
             map.put("done", Integer.valueOf(done));
             map.put("lost_tasks", Integer.valueOf(lostTasks));
+            map.put("longest_ms", Long.valueOf(longestMs));
+            map.put("longest_records", Long.valueOf(longestRecords));
+            map.put("oldest_ms", Long.valueOf(oldestMs));
             map.put("run_ms", Long.valueOf(runMs));
             map.put("deserialise_ms", Long.valueOf(deserialiseMs));
             map.put("serialise_ms", Long.valueOf(serialiseMs));

@@ -118,8 +118,14 @@ public class Watch extends SparkListener {
         all.put("failures", Long.valueOf(failures));
         all.put("failure", failure);
         long runningMs = 0;
+        for (Iterator each = stages.values().iterator(); each.hasNext();) {
+            ((Tally.Stage) each.next()).oldestMs = 0;
+        }
         for (Iterator tasks = running.values().iterator(); tasks.hasNext();) {
-            runningMs += Math.max(0, now - ((Tally.Task) tasks.next()).launchMs);
+            Tally.Task task = (Tally.Task) tasks.next();
+            long heldMs = Math.max(0, now - task.launchMs);
+            runningMs += heldMs;
+            task.stage.oldestMs = Math.max(task.stage.oldestMs, heldMs);
         }
         // An event may come after the task has been seen to run longer than it did.
         shownBusyMs = Math.max(shownBusyMs, busyMs + runningMs);
@@ -333,6 +339,7 @@ public class Watch extends SparkListener {
         worker.ended++;
         if (info.successful()) {
             stage.done++;
+            stage.took(held, metrics);
         } else {
             worker.failed++;
             stage.lostTasks++;

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -15,33 +15,18 @@ from elastream.core.observation import (
     Query,
     Reading,
     RunningBatch,
+    RunningStage,
     Trigger,
 )
 from elastream.core.slo import OnTime, Slo
 from elastream.estimators.delay import DelayWindow, Punctuality
+from elastream.spark.batch_work import BatchWork, united_s
 from elastream.spark.inputs import Input
 from elastream.spark.look import Event, Json, Node, QuerySeen, StageSeen
 from elastream.spark.works import Works, known_sum
 
 DELAY_WINDOW_S = 60.0
 _MAX_BATCHES = 64
-
-
-@dataclass(slots=True)
-class BatchWork:
-    """What the stages of one batch have done so far."""
-
-    busy_s: float = 0.0
-    tasks: int = 0
-    done: int = 0
-    spans: list[tuple[float, float]] = field(default_factory=list)
-
-    def add(self, stage: StageSeen) -> None:
-        self.busy_s += stage.busy_s
-        self.tasks += stage.tasks
-        self.done += stage.done
-        if stage.submitted_s is not None and stage.ended_s is not None:
-            self.spans.append((stage.submitted_s, stage.ended_s))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +89,7 @@ class Following:
         """A stage has ended."""
         self._works.take(stage, shapes)
         if stage.batch is not None:
-            self._batches.setdefault(stage.batch, BatchWork()).add(stage)
+            self._batches.setdefault(stage.batch, BatchWork()).add(stage, self._stage_name(stage, shapes))
             while len(self._batches) > _MAX_BATCHES:
                 del self._batches[min(self._batches)]
 
@@ -119,7 +104,8 @@ class Following:
         self._batches = {batch: kept for batch, kept in self._batches.items() if batch > number}
         self._is_foreach = str((progress.get("sink") or {}).get("description", "")).startswith("ForeachBatchSink")
         rows, limited = self._take_sources(progress, began_utc_s, ended_s, moment)
-        self._driver_s += max(0.0, duration_s - united_s(work.spans))
+        driver_s = max(0.0, duration_s - united_s(work.spans))
+        self._driver_s += driver_s
         self._take_sink(progress)
         self._works.batch_ended()
         if progress.get("stateOperators"):
@@ -133,6 +119,9 @@ class Following:
             rows=rows,
             busy_s=work.busy_s,
             limited=limited,
+            driver_s=driver_s,
+            critical_s=work.critical_s(),
+            longest=work.longest_task(),
             parts_s=durations,
         )
 
@@ -168,7 +157,7 @@ class Following:
         moment: Moment,
     ) -> Query:
         """The query now; `seen` is None if it is not active, `live` are its stages that have not ended."""
-        running = None if seen is None else self._running(seen, live, moment)
+        running = None if seen is None else self._running(seen, live, shapes, moment)
         phase = self._phase(seen, running)
         totals = self._works.with_live(live, shapes)
         at_s = moment.at_s
@@ -243,7 +232,14 @@ class Following:
         # A trigger that has nothing in hand yet. Without an interval it is pulled all the time while there is no data.
         return "between-triggers" if seen.constructed or self._trigger.interval_s is not None else "no-data"
 
-    def _running(self, seen: QuerySeen, live: Sequence[StageSeen], moment: Moment) -> RunningBatch | None:
+    def _stage_name(self, stage: StageSeen, shapes: Mapping[int, Sequence[Node]]) -> str:
+        """Of its operator; a stage that belongs to none has its number."""
+        place = self._works.operators.of(stage, shapes)
+        return f"stage {stage.id}" if place is None else place.operator
+
+    def _running(
+        self, seen: QuerySeen, live: Sequence[StageSeen], shapes: Mapping[int, Sequence[Node]], moment: Moment
+    ) -> RunningBatch | None:
         number = seen.batch
         if not (seen.active and seen.trigger_active) or number is None or number < 0 or seen.triggered_s is None:
             return None
@@ -266,6 +262,15 @@ class Following:
             ]) if self._inputs else None,
             tasks=tasks if known else None,
             tasks_done=done if known else None,
+            stages=tuple(
+                RunningStage(
+                    name=self._stage_name(stage, shapes), tasks=stage.tasks, done=stage.done, running=stage.running,
+                    mean_s=stage.busy_s / stage.done if stage.done else None,
+                    oldest_s=stage.oldest_s if stage.running else None,
+                )
+                for stage in stages if stage.submitted_s is not None
+            ),
+            last_task_s=moment.monotonic(work.last_s) if work is not None and work.last_s is not None else None,
         )  # fmt: skip
 
     def _batches_before(self, seen: QuerySeen | None) -> float:
@@ -322,12 +327,3 @@ def passed_over(stage: StageSeen, others: Sequence[StageSeen]) -> bool:
 def at(offsets: Sequence[Any], place: int) -> Any:
     """The offset of a source, or None before there is one."""
     return offsets[place] if place < len(offsets) else None
-
-
-def united_s(spans: Sequence[tuple[float, float]]) -> float:
-    """Time covered by at least one span."""
-    total, until = 0.0, float("-inf")
-    for start, end in sorted(spans):
-        total += max(0.0, end - max(start, until))
-        until = max(until, end)
-    return total

@@ -68,6 +68,12 @@ class StageSeen:
     written: float
     """Records into files."""
     matches: tuple[Match, ...]
+    longest_s: float = 0.0
+    """Time for which the longest of its ended tasks held a slot."""
+    longest_records: float = 0.0
+    """Records that task read."""
+    oldest_s: float = 0.0
+    """For how long the oldest of its running tasks has held one."""
 
     @property
     def busy_s(self) -> float:
@@ -300,6 +306,9 @@ def _stage(raw: Json) -> StageSeen:
         fetched=count("fetched"),
         shuffled=count("shuffled"),
         written=count("written"),
+        longest_s=seconds("longest_ms"),
+        longest_records=count("longest_records"),
+        oldest_s=seconds("oldest_ms"),
         matches=tuple(
             Match(int(match["shape"]), match.get("root") is True, frozenset(map(int, match["nodes"])))
             for match in raw.get("matches") or ()

@@ -69,3 +69,21 @@ def test_a_query_whose_operators_are_not_known_yet_is_no_reason_to_shrink() -> N
     begun = replace(query(name="a"), topology=Topology(operators=()))
     now = replace(observation(queries=(begun,)), other_busy_slots=Reading(1.0, 0.0))
     assert size(ceiling(now, 4)) == 4
+
+
+def test_a_query_counts_for_its_own_tasks_only_where_the_policy_tells_queries_apart() -> None:
+    now = observation(ready=2, queries=(query(name="a", partitions=24), query(name="b", partitions=1)))
+    decision = replace(asking(23), slots={"a": 3.0, "b": 20.0})
+    limited = PartitionCeiling().adjust(decision, now, knowing(), None)
+    assert size(limited) == 4
+    assert limited.adjustments[0].reason == (
+        "b needs 20.0 slots and its widest stage has 1 task: more cannot help; raise its partitions"
+    )
+    enough = replace(asking(4), slots={"a": 3.0, "b": 0.9})
+    assert PartitionCeiling().adjust(enough, now, knowing(), None) is enough
+
+
+def test_a_share_on_top_stays_on_top_of_what_a_query_can_use() -> None:
+    now = observation(ready=2, queries=(query(name="a", partitions=24), query(name="b", partitions=1)))
+    decision = replace(asking(10), slots={"a": 5.0, "b": 5.0}).adjusted("over-provision", {"executors": 20}, "twice")
+    assert size(PartitionCeiling().adjust(decision, now, knowing(), None)) == 12
