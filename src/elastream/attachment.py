@@ -65,6 +65,10 @@ class Status:
     why: str
     slo: str | None = None
     """How many records kept what was promised, over the run."""
+    bottlenecks: tuple[str, ...] = ()
+    """What keeps queries back that executors cannot help, with the evidence."""
+    delay_to_come_s: float | None = None
+    """The age of the oldest record that waits: its delay will be at least that, however unknown delays are now."""
     troubles: tuple[str, ...] = ()
 
 
@@ -94,6 +98,8 @@ class Attachment:
             leaving=pool.leaving if pool else None,
             why=last.decision.sentence() if last and last.decision else "nothing was seen yet",
             slo=slo_sentence(last.observation) if last and last.observation else None,
+            bottlenecks=tuple(one.sentence for one in last.bottlenecks) if last else (),
+            delay_to_come_s=last.observation.delay_to_come_s if last and last.observation else None,
             troubles=last.troubles if last else (),
         )
 

@@ -95,7 +95,7 @@ def test_no_observation_makes_it_raise_or_leave_its_bounds(name: str, history: l
             now = credible(seen, max_age_s=45.0)
         except ObservationFailed:
             continue
-        decision, troubles = plan.plan(now)
+        decision, troubles, _ = plan.plan(now)
         assert not troubles
         assert decision.reason
         assert all_finite(decision.evidence)

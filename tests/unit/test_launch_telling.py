@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from elastream.core.bottleneck import Bottleneck
 from elastream.core.decision import Decision
 from elastream.core.guards.pause import Pause
 from elastream.core.tick import Tick
@@ -56,6 +57,22 @@ def test_a_hold_says_what_is_unknown() -> None:
     lines: list[str] = []
     Telling(lines.append).write(tick(Decision.hold(observation(5.0, ready=3, wanted=3), "the backlog is not known")))
     assert lines == ["00:00:05  executors 3 held: the backlog is not known"]
+
+
+def test_what_executors_cannot_help_is_told_when_it_begins_and_when_it_is_over() -> None:
+    lines: list[str] = []
+    telling = Telling(lines.append)
+    blocked = Bottleneck(kind="blocked-sink", query="q", sentence="q: for 12 s no task runs")
+    telling.write(tick(saying(3, "enough")))
+    telling.write(replace(tick(saying(3, "enough"), number=2), bottlenecks=(blocked,)))
+    longer = replace(blocked, sentence="q: for 17 s no task runs")
+    telling.write(replace(tick(saying(3, "enough"), number=3), bottlenecks=(longer,)))
+    telling.write(tick(saying(3, "enough"), number=4))
+    assert lines == [
+        "00:00:05  executors 3 kept: enough",
+        "00:00:10  executors 3 kept: enough; limited: q: for 12 s no task runs",
+        "00:00:20  executors 3 kept: enough",
+    ]
 
 
 def test_a_dry_run_tells_of_every_change_that_it_keeps_back() -> None:

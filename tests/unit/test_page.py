@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from elastream.cli import main
+from elastream.core.bottleneck import Bottleneck
 from elastream.core.decision import Adjustment, Decision
 from elastream.core.observation import Reading
 from elastream.core.tick import Tick
@@ -171,6 +172,20 @@ def test_a_look_that_failed_is_shaded_and_so_is_time_that_nobody_recorded() -> N
         ("absent", 60, 200),
     ]
     assert history.column("ready").count(None) == 4
+
+
+def test_what_executors_cannot_help_is_shaded_and_told_and_the_delay_to_come_is_drawn() -> None:
+    blocked = Bottleneck(kind="blocked-sink", query="id-clicks", sentence="clicks: for 12 s no task runs")
+    stuck = query(10.0, p95_s=None)
+    waits = replace(stuck, sources=(replace(stuck.sources[0], backlog_age_s=Reading(42.0, 10.0)),))
+    text = page(recording([*calm([1]), replace(kept(2, look(10.0, waits)), bottlenecks=(blocked,)), *calm([3])]))
+    assert 'class="limited"' in text
+    assert "executors cannot help" in text
+    assert "Limited: clicks: for 12 s no task runs" in text
+    assert "at least, by what waits" in text
+    assert "at least 42" in text
+    calmly = page(recording(calm([1, 2, 3])))
+    assert "at least, by what waits" not in calmly
 
 
 def test_a_spike_survives_however_long_the_run() -> None:

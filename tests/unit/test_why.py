@@ -2,6 +2,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
+from elastream.core.bottleneck import Bottleneck
 from elastream.core.decision import Adjustment, Decision
 from elastream.core.tick import Tick
 from elastream.loop.recording import Part, Recording, read
@@ -137,3 +138,23 @@ def test_a_long_calm_is_told_in_hours() -> None:
     assert told([kept(1), kept(1 + 90 * 12)]) == [
         "12:00:05  executors 4 kept: 40 of 100 slots busy. 2 ticks, 1 h 30 min."
     ]
+
+
+def test_what_executors_cannot_help_is_a_line_of_its_own_while_it_holds() -> None:
+    blocked = Bottleneck(kind="blocked-sink", query="q", sentence="q: for 12 s no task runs")
+    ticks = [kept(1), replace(kept(2), bottlenecks=(blocked,)), replace(kept(3), bottlenecks=(blocked,)), kept(4)]
+    assert told(ticks) == [
+        "12:00:05  executors 4 kept: 40 of 100 slots busy.",
+        "12:00:10  executors 4 kept: 40 of 100 slots busy. Limited: q: for 12 s no task runs. 2 ticks, 5 s.",
+        "12:00:20  executors 4 kept: 40 of 100 slots busy.",
+    ]
+
+
+def test_a_bottleneck_that_a_guard_acted_on_is_told_once() -> None:
+    now = observation(5.0, wanted=4)
+    blocked = Bottleneck(kind="blocked-sink", query="q", sentence="q: for 12 s no task runs")
+    held = Decision(allocation={"executors": 9}, reason="more").adjusted(
+        "bottleneck", {"executors": 4}, blocked.sentence
+    )
+    (line,) = told([replace(tick(1, now, held), bottlenecks=(blocked,))])
+    assert line.count("no task runs") == 1

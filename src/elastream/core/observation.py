@@ -345,6 +345,12 @@ class Observation:
         found = [query.is_within_slo for query in self.queries if query.slo is not None]
         return False if False in found else None if None in found or not found else True
 
+    @property
+    def delay_to_come_s(self) -> float | None:
+        """The age of the oldest record that waits for any query: a lower bound of the delay to come."""
+        ages = [query.delay_to_come_s for query in self.queries if query.phase != "terminated"]
+        return max((age for age in ages if age is not None), default=None)
+
     def wanted(self) -> dict[str, int]:
         """The allocation that was decided last."""
         return {pool.name: pool.wanted for pool in self.pools}

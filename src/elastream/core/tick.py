@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from elastream.core.bottleneck import Bottleneck
 from elastream.core.decision import Decision
 from elastream.core.observation import Observation
 
@@ -19,3 +20,5 @@ class Tick:
     """None before the first look that succeeded: nothing is known, not even the present size."""
     troubles: tuple[str, ...] = ()
     """What failed and was survived, one sentence each."""
+    bottlenecks: tuple[Bottleneck, ...] = ()
+    """What keeps queries back that executors cannot help."""

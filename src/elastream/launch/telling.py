@@ -56,7 +56,10 @@ class Telling:
         self._tell(tick, decision, changes)
 
     def _tell(self, tick: Tick, decision: Decision, changes: dict[str, tuple[int, int]]) -> None:
-        sentence = decision.sentence()
+        # What a guard acts on it says itself.
+        said = decision.sentence()
+        limits = [f"limited: {one.sentence}" for one in tick.bottlenecks if one.sentence not in said]
+        sentence = "; ".join([said, *limits])
         # A decision that is only restated with other numbers is not news; one that a dry run keeps back may be.
         asked = tuple(decision.proposed().items()) if any(n.guard == "pause" for n in decision.adjustments) else ()
         key = decision.kind == "hold", _NUMBER.sub("#", sentence), asked

@@ -14,7 +14,7 @@ from elastream.core.needs import require
 from elastream.core.observation import Observation
 from elastream.core.protocols import Clock, Journal, Platform
 from elastream.core.tick import Tick
-from elastream.loop.planner import Planner
+from elastream.loop.planner import Plan, Planner
 
 log = logging.getLogger("elastream")
 
@@ -61,7 +61,8 @@ class Controller:
 
     def tick(self) -> Tick:
         """Look once, decide, apply, tell."""
-        now, decision, troubles = self._look_and_plan()
+        now, planned, troubles = self._look_and_plan()
+        decision = planned.decision if planned is not None else None
         if decision is not None:
             troubles += self._apply(decision)
         self._number += 1
@@ -72,6 +73,7 @@ class Controller:
             observation=now,
             decision=decision,
             troubles=troubles,
+            bottlenecks=planned.bottlenecks if planned is not None else (),
         )
         self._tell(tick)
         return tick
@@ -84,16 +86,17 @@ class Controller:
             except Exception as error:
                 log.warning("%s", _journal_trouble(journal, error))
 
-    def _look_and_plan(self) -> tuple[Observation | None, Decision | None, tuple[str, ...]]:
+    def _look_and_plan(self) -> tuple[Observation | None, Plan | None, tuple[str, ...]]:
         try:
             now = credible(self.platform.observe(), self.max_age_s)
             self._check_progress(now)
         except Exception as error:
             trouble = f"no look at {self.platform.name}: {error}"
-            return None, self._held(trouble), (trouble,)
+            held = self._held(trouble)
+            return None, None if held is None else Plan(held), (trouble,)
         self._seen_s = now.at_s
-        decision, troubles = self.planner.plan(now)
-        return now, decision, troubles
+        planned = self.planner.plan(now)
+        return now, planned, planned.troubles
 
     def _held(self, reason: str) -> Decision | None:
         """What was decided last, stated again: an action that was lost repairs itself even while nothing is seen."""

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter
 
+from elastream.core.bottleneck import Bottleneck, find_bottlenecks
 from elastream.core.decision import Decision
 from elastream.core.guards import Guards, in_order
 from elastream.core.knowledge import Knowledge
@@ -23,10 +24,11 @@ _DECISION = TypeAdapter(Decision | None)
 
 
 class Plan(NamedTuple):
-    """A decision, and what went wrong on the way to it."""
+    """A decision, what went wrong on the way to it, and what it cannot help."""
 
     decision: Decision
     troubles: tuple[str, ...] = ()
+    bottlenecks: tuple[Bottleneck, ...] = ()
 
 
 class Planner:
@@ -56,9 +58,14 @@ class Planner:
         except Exception as error:
             troubles += (f"a guard failed: {type(error).__name__}: {error}",)
             decision = Decision.hold(now, troubles[-1])
+        bottlenecks: tuple[Bottleneck, ...] = ()
+        try:
+            bottlenecks = find_bottlenecks(now, self.known)
+        except Exception as error:
+            troubles += (f"no bottleneck can be told: {type(error).__name__}: {error}",)
         self.known.note(now, decision)
         self.last = decision
-        return Plan(decision, troubles)
+        return Plan(decision, troubles, bottlenecks)
 
     def snapshot(self) -> dict[str, Any]:
         """Everything remembered, as plain values."""

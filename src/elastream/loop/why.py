@@ -81,6 +81,11 @@ class _Group:
                 for note in _notes(self.first)
             ),
             troubles=self.first.troubles if decision else (),
+            limits=tuple(
+                one.sentence
+                for one in self.first.bottlenecks
+                if not any(one.sentence in note.reason for note in _notes(self.first))
+            ),
             ticks=self.ticks,
             lasted_s=self.last.at_s - self.first.at_s,
             ready_after_s=self.ready_after_s,
@@ -145,12 +150,13 @@ def _what(tick: Tick, changes: dict[str, tuple[int, int]]) -> What:
 def _key(tick: Tick, changes: dict[str, tuple[int, int]]) -> Hashable:
     """Equal for ticks that say the same but for their numbers."""
     troubles = tuple(_class(trouble) for trouble in tick.troubles)
+    limits = tuple((one.kind, one.query) for one in tick.bottlenecks)
     what = _what(tick, changes)
     # The same change on ticks in a row is one change that has not been carried out.
     if what == "change":
         return what, tuple(changes.items()), troubles
     reason = _class(tick.decision.reason) if tick.decision else ""
-    return what, reason, tuple((note.guard, note.pool) for note in _notes(tick)), troubles
+    return what, reason, tuple((note.guard, note.pool) for note in _notes(tick)), troubles, limits
 
 
 def _class(sentence: str) -> str:

@@ -36,6 +36,8 @@ class Line:
     reason: str
     held: tuple[Held, ...] = ()
     troubles: tuple[str, ...] = ()
+    limits: tuple[str, ...] = ()
+    """What keeps queries back that executors cannot help, where no guard says so already."""
     ticks: int = 1
     lasted_s: float = 0.0
     ready_after_s: float | None = None
@@ -52,6 +54,7 @@ class Line:
         """The line."""
         told = "; ".join([f"{self._head()}: {self.reason.rstrip('.')}", *_guards_told(self.held)]) + "."
         told += "".join(f" Failed: {trouble.rstrip('.')}." for trouble in self.troubles if trouble != self.reason)
+        told += "".join(f" Limited: {limit.rstrip('.')}." for limit in self.limits)
         return f"{self.clock}  {told}{self._tail()}"
 
     def _head(self) -> str:

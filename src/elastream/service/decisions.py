@@ -121,6 +121,7 @@ def _row(entry: Entry, *, dated: bool) -> Html:
     clock = moment(line.utc_s, "%-d %b %H:%M:%S" if dated else "%H:%M:%S")
     notes = [
         *(("guard", told) for told in _guards(line.held)),
+        *(("limited", f"Limited: {limit}") for limit in line.limits),
         *(("failed", f"Failed: {trouble}") for trouble in line.troubles if trouble != line.reason),
     ]
     return element(

@@ -14,7 +14,7 @@ from elastream.loop.recording import Recording
 from elastream.service.rates import Total
 from elastream.service.thin import Value
 
-Measure = Literal["arrived", "committed", "backlog", "delay", "wanted", "ready", "leaving"]
+Measure = Literal["arrived", "committed", "backlog", "delay", "to-come", "wanted", "ready", "leaving"]
 Key = tuple[str, Measure]
 """A query's id, or nothing for the whole application."""
 
@@ -28,7 +28,7 @@ TOUCHING_S = 1.0
 class Span:
     """A stretch of time in which something was wrong."""
 
-    kind: Literal["blind", "trouble", "absent"]
+    kind: Literal["blind", "trouble", "absent", "limited"]
     start: float
     end: float
     text: str
@@ -127,6 +127,9 @@ def _take(history: History, header: Header, tick: Tick, at: float, rates: "_Rate
         history.spans.append(Span(kind="blind", start=at, end=end, text=told))
     elif wrong := [*tick.troubles, *_ill(now)]:
         history.spans.append(Span(kind="trouble", start=at, end=end, text="; ".join(wrong)))
+    elif tick.bottlenecks:
+        told = "; ".join(one.sentence for one in tick.bottlenecks)
+        history.spans.append(Span(kind="limited", start=at, end=end, text=told))
 
 
 def _of_queries(now: Observation, rates: "_Rates", window_s: float) -> dict[Key, Value]:
@@ -141,6 +144,8 @@ def _of_queries(now: Observation, rates: "_Rates", window_s: float) -> dict[Key,
     for measure in ("arrived", "committed", "backlog"):
         values["", measure] = _sum([values[query.id, measure] for query in alive])
     values["", "delay"] = max((query.delay.p95_s for query in alive if query.delay), default=None)
+    # Where nothing was committed lately, what waits has waited at least so long.
+    values["", "to-come"] = now.delay_to_come_s if values["", "delay"] is None else None
     return values
 
 

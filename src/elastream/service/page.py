@@ -98,7 +98,12 @@ def _keys(history: History) -> Html:
         element("span", element("i", class_=f"key line {query_class(i)}"), clipped(history.names[query], 120))
         for i, query in enumerate(told_apart(history))
     ]
-    told = {"blind": "could not be looked at", "trouble": "something failed", "absent": "nothing recorded"}
+    told = {
+        "blind": "could not be looked at",
+        "trouble": "something failed",
+        "absent": "nothing recorded",
+        "limited": "executors cannot help",
+    }
     kinds = {span.kind for span in history.spans}
     shades = [
         element("span", element("i", class_=f"key shade {kind}"), label)
@@ -136,10 +141,15 @@ def _readable(history: History) -> dict[str, tuple[list[Value], Callable[[float]
         "committed": (history.column("committed"), _per_second),
         "waiting": (history.column("backlog"), compact),
         "delayed": (history.column("delay"), seconds),
+        "to-come": (history.column("to-come"), _at_least),
         "wanted": (history.column("wanted"), compact),
         "ready": (history.column("ready"), compact),
         "leaving": (history.column("leaving"), compact),
     }
+
+
+def _at_least(value: float) -> str:
+    return f"at least {seconds(value)}"
 
 
 def _per_second(value: float) -> str:

@@ -64,7 +64,7 @@ def _backlog(history: History) -> Strip:
 
 
 def _delay(history: History) -> Strip:
-    values = history.column("delay")
+    values, to_come = history.column("delay"), history.column("to-come")
     slos = sorted(history.slos_s)[-FEW:]
     promise = f" Promised: {', '.join(seconds(slo) for slo in slos)}." if slos else ""
     return Strip(
@@ -75,9 +75,10 @@ def _delay(history: History) -> Strip:
         curves=[
             *_by_query(history, "delay"),
             Curve(name="delayed", label="longest" if told_apart(history) else "p95", values=values),
+            *([Curve(name="to-come", label="at least, by what waits", values=to_come)] if any(to_come) else []),
         ],
         # Room for the label above the line.
-        scale=scale.delays(_most(values, [slo * 1.15 for slo in slos])),
+        scale=scale.delays(_most(values, to_come, [slo * 1.15 for slo in slos])),
         peak=_peak(values, seconds),
         limits=[scale.Mark(at=slo, label=f"SLO {seconds(slo)}") for slo in slos],
     )
