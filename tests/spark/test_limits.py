@@ -33,7 +33,7 @@ def test_work_of_no_query_starves_none_and_a_blocked_sink_is_named_and_buys_noth
             released.wait(60)
 
     with spark_on(executors=3, settings=ELASTIC) as spark:
-        handle = attached(spark, detached, executors=(1, 3), journals=[ticks])
+        handle = attached(spark, detached, executors=(1, 3), executors__initial=1, journals=[ticks])
         wait_for(lambda: handle.status().ready == 1, seconds=90, what="shrink to the minimum")
         ended = threading.Event()
         job = threading.Thread(target=lambda: _hold_a_slot(spark, 100, ended), daemon=True)

@@ -77,7 +77,7 @@ def test_a_batch_in_which_no_task_runs_or_waits_is_held_by_its_sink() -> None:
 @pytest.mark.parametrize(
     "running",
     [
-        quiet(45.0, 91.0),
+        quiet(45.0, 95.0),
         RunningBatch(id=4, started_s=45.0),
         RunningBatch(id=4, started_s=45.0, stages=(RunningStage(name="a", tasks=4, done=0, running=0),)),
     ],

@@ -177,6 +177,7 @@ def _sentences(history: LiveHistory, width: int) -> list[Text]:
         return []
     told = [] if tick.decision is None else [f"why: {tick.decision.sentence()}"]
     lines: list[Text] = []
+    told += [f"limited: {limit}" for limit in tick.limits()]
     for sentence in [*told, *(f"trouble: {trouble}" for trouble in tick.troubles)]:
         lines += map(Text, wrap(sentence, width, max_lines=MOST_LINES, placeholder=" ..."))
     return lines

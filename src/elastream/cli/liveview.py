@@ -187,6 +187,7 @@ class LiveView:
             f"{now.delay_name()} {'?' if now.delay_p95_s is None else spelt_time(now.delay_p95_s)}",
             *([sentence] if now.judged and (sentence := now.slo_sentence()) else []),
             *([f"why: {tick.decision.sentence()}"] if tick.decision else []),
+            *(f"limited: {limit}" for limit in tick.limits()),
             *(f"trouble: {trouble}" for trouble in tick.troubles),
         ]
         sys.stdout.write("  ".join(numbers) + "\n")

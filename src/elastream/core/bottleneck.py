@@ -17,7 +17,7 @@ from elastream.core.observation import FinishedBatch, LongestTask, Observation, 
 Kind = Literal["blocked-sink", "hot-key", "hot-partition", "few-partitions", "driver", "read-limit"]
 
 # Writing the offsets and the commit takes a part of a second; a driver that does more has shown it in earlier batches.
-_QUIET_S = 10.0
+_QUIET_S = 5.0
 _QUIET_TIMES = 3.0
 # Before a first batch has ended nothing is known of the driver, and it compiles, connects and lists.
 _FIRST_QUIET_S = 30.0

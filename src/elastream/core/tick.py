@@ -22,3 +22,8 @@ class Tick:
     """What failed and was survived, one sentence each."""
     bottlenecks: tuple[Bottleneck, ...] = ()
     """What keeps queries back that executors cannot help."""
+
+    def limits(self) -> list[str]:
+        """A sentence for each bottleneck that no guard tells of already."""
+        said = [note.reason for note in self.decision.adjustments] if self.decision is not None else []
+        return [one.sentence for one in self.bottlenecks if not any(one.sentence in reason for reason in said)]

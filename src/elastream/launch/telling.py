@@ -56,10 +56,7 @@ class Telling:
         self._tell(tick, decision, changes)
 
     def _tell(self, tick: Tick, decision: Decision, changes: dict[str, tuple[int, int]]) -> None:
-        # What a guard acts on it says itself.
-        said = decision.sentence()
-        limits = [f"limited: {one.sentence}" for one in tick.bottlenecks if one.sentence not in said]
-        sentence = "; ".join([said, *limits])
+        sentence = "; ".join([decision.sentence(), *(f"limited: {limit}" for limit in tick.limits())])
         # A decision that is only restated with other numbers is not news; one that a dry run keeps back may be.
         asked = tuple(decision.proposed().items()) if any(n.guard == "pause" for n in decision.adjustments) else ()
         key = decision.kind == "hold", _NUMBER.sub("#", sentence), asked

@@ -81,11 +81,7 @@ class _Group:
                 for note in _notes(self.first)
             ),
             troubles=self.first.troubles if decision else (),
-            limits=tuple(
-                one.sentence
-                for one in self.first.bottlenecks
-                if not any(one.sentence in note.reason for note in _notes(self.first))
-            ),
+            limits=tuple(self.first.limits()),
             ticks=self.ticks,
             lasted_s=self.last.at_s - self.first.at_s,
             ready_after_s=self.ready_after_s,

@@ -93,7 +93,7 @@ def test_without_a_profile_it_makes_one_in_place_and_counts_the_cost() -> None:
     watching.passes(600 * 6)
     planner, workers, sizes = Planner(Phoebe(), {}, EVERYTHING), 5, []
     for look in watching.looks:
-        decision, troubles = planner.plan(delayed(look, workers))
+        decision, troubles, _ = planner.plan(delayed(look, workers))
         assert not troubles
         workers = size(decision)
         sizes.append(workers)
