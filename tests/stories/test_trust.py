@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ POLICY = "lag-proportional"
 BURSTY = "cosine(10k..60k, period=40m, shift=20m) + spike(30k, at=18m, for=3m)"
 
 
-def promising(delay_s: float, *, trigger_s: float = 2.0, **pool: int) -> ApplicationModel:
+def promising(delay_s: float, *, trigger_s: float = 2.0, **pool: Any) -> ApplicationModel:
     app = application("enrich", max_workers=16, **pool).promising(Slo(delay_s=delay_s))
     return replace(app, queries=tuple(replace(q, trigger=Trigger(interval_s=trigger_s)) for q in app.queries))
 
