@@ -219,9 +219,10 @@ class Sessions:
             conf = dict(context.getConf().getAll())
             found = settings_for(self._settings, conf)
             self._journal = str(found.journal.folder) if found.journal.folder is not None else None
+            slo = found.slo.build()
             self._telling.begin(
                 f"{found.policy} decides on {found.executors.min} to {found.executors.max} executors of "
-                f"{context.appName}, {context.applicationId}"
+                f"{context.appName}, {context.applicationId}{f'; SLO: {slo.sentence()}' if slo else ''}"
             )
             try:
                 self._handle = attach(spark, journals=[self._telling], **self._settings)
