@@ -584,6 +584,22 @@ MUTANTS = (
         after="pool.ready < 1",
         test="tests/unit/guards/test_starvation.py::test_a_step_waits_until_the_last_one_has_arrived_and_settled",
     ),
+    Mutant(
+        fault="files that wait before the first batch look like an idle source",
+        file="src/elastream/spark/file_log.py",
+        before="            return Sample(utc_s, None)\n        if log.files.took_s",
+        after='            return Sample(utc_s, {"": 0.0})\n        if log.files.took_s',
+        test="tests/unit/spark/test_file_log.py"
+        "::test_before_a_batch_has_ended_files_that_wait_are_an_unknown_lag_and_not_none",
+    ),
+    Mutant(
+        fault="files that vanish unread stay a backlog for ever",
+        file="src/elastream/spark/file_log.py",
+        before="return files.arrived[0] - files.waiting[0] - later + self._moved",
+        after="return sum(sums[0] for number, sums in files.batches.items() if number <= batch) + self._moved",
+        test="tests/unit/spark/test_file_log.py"
+        "::test_files_that_vanish_unread_are_nobodys_backlog_and_totals_do_not_fall",
+    ),
 )
 
 

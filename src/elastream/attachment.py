@@ -224,7 +224,7 @@ def attach(
             slo=given.slo.build(),
             shrink_by=shrink_by,
             emulated=emulated is not None,
-            asks_logs=given.kafka.probe,
+            asks_kafka=given.kafka.probe,
         )
         try:
             attachment = _built(platform, clock, decides, given, journals, notes=[emulated] if emulated else [])

@@ -27,7 +27,7 @@ class Observer:
         from elastream.spark.observing import Observing
         from elastream.spark.watch import JvmWatch
 
-        self.watch = JvmWatch.install(spark, asks_logs=False)
+        self.watch = JvmWatch.install(spark, asks_kafka=False)
         self.observing = Observing(application="jobs", bounds=(1, 4), slots_per_worker=1, usage=dict)
         self.clock = SystemClock()
         self.seen: list[Query] = []

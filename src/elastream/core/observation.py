@@ -100,8 +100,9 @@ class Source:
     read_limit: ReadLimit | None = None
     """None: it reads all there is."""
     arrived: Reading | None = None
-    arrived_from: Literal["probe", "reported", "extrapolated"] | None = None
-    """Asked of the log itself; what the source said when the last batch was planned; or carried on from a rate."""
+    arrived_from: Literal["probe", "estimated", "reported", "extrapolated"] | None = None
+    """Asked of the log itself; from the bytes of files; what the source said when the last batch was planned; or
+    carried on from a rate."""
     committed: Reading | None = None
     backlog_age_s: Reading | None = None
     partitions: int | None = None

@@ -52,7 +52,7 @@ def topology_of(
 
     # What waits for a watermark is to come out too.
     options = {**job.result.flush, **options}
-    watch = JvmWatch.install(spark, asks_logs=False)
+    watch = JvmWatch.install(spark, asks_kafka=False)
     try:
         looking = _Looking(watch)
         streams = sound(embedded(spark, job, options))

@@ -136,7 +136,8 @@ class Following:
                 return None, None
             given = self._inputs[place]
             given.report(moment.monotonic(began_utc_s), source.get("latestOffset"))
-            read.append(given.take(source, ended_s, is_foreach=self._is_foreach))
+            scanned = self._works.read_in(place, int(progress["batchId"])) if given.is_files else None
+            read.append(given.take(source, ended_s, is_foreach=self._is_foreach, scanned=scanned))
             if read[-1].stretches is not None and all(one.is_sampled for one in self._inputs):
                 self._delays.add(read[-1].stretches)
                 self._punctuality.add(read[-1].stretches)
@@ -218,6 +219,14 @@ class Following:
             )
         if (seen.message or "").startswith("Waiting for"):
             self._has_waited = True
+
+    def watched_only(self) -> tuple[str, ...]:
+        """Sources for whose lag executors are not changed, a sentence each."""
+        return tuple(
+            f"{self.name}, source-{place}: watched only, executors are not changed for its lag: {reason}"
+            for place, one in enumerate(self._inputs)
+            if (reason := one.watched_only) is not None
+        )
 
     def _phase(self, seen: QuerySeen | None, running: RunningBatch | None) -> Phase:
         if seen is None or not seen.active:

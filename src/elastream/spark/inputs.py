@@ -9,7 +9,7 @@ from elastream.core.observation import Reading, Source
 from elastream.estimators.delay import Stretch
 from elastream.spark.arrivals import ArrivalCurve
 from elastream.spark.look import LogSeen, SourceSeen
-from elastream.spark.newest import probe_for, read_limit
+from elastream.spark.newest import Uncounted, probe_for, read_limit
 from elastream.spark.offsets import Counts
 
 # A report no older than this stands as it is: ticks and polls are not closer together.
@@ -65,13 +65,20 @@ class Input:
         self._partitions: dict[str, Partition] = {}
         self._counts = False
         self._has_begun = False
-        self._arrived_from: Literal["probe", "reported", "extrapolated"] | None = None
+        self._arrived_from: Literal["probe", "estimated", "reported", "extrapolated"] | None = None
         self._arrived_s: float | None = None
         self._probed = False
 
     @property
     def is_files(self) -> bool:
         return self.seen.kind.endswith("FileStreamSource")
+
+    @property
+    def watched_only(self) -> str | None:
+        """Why executors will never be changed for its lag, if so."""
+        if isinstance(self._probe, Uncounted) or (self._has_begun and not self._counts and not self.is_files):
+            return f"{self.seen.kind.rpartition('.')[2]} does not tell how many records wait"
+        return None
 
     @property
     def is_sampled(self) -> bool:
@@ -146,7 +153,7 @@ class Input:
         for name, number in records.items():
             self._partition(name).arrive(number)
         self._close_all_but(records)
-        self._probed, self._arrived_from, self._arrived_s = True, "probe", at_s
+        self._probed, self._arrived_from, self._arrived_s = True, self._probe.arrived_from, at_s
 
     def _sample(self, at_s: float, records: Counts) -> None:
         for name, number in records.items():
@@ -174,15 +181,19 @@ class Input:
             self._partition(name).arrive(number + ((rates[name] or 0.0) * (at_s - asked_s) if is_old else 0.0))
         self._arrived_from, self._arrived_s = ("extrapolated" if is_old else "reported"), at_s
 
-    def take(self, progress: Mapping[str, Any], ended_s: float, *, is_foreach: bool) -> Read:
-        """A batch has been committed; `progress` is its part about this source."""
+    def take(
+        self, progress: Mapping[str, Any], ended_s: float, *, is_foreach: bool, scanned: float | None = None
+    ) -> Read:
+        """A batch has been committed; `progress` is its part about this source, `scanned` what its stages have read."""
         start, end = progress.get("startOffset"), progress.get("endOffset")
+        number = progress.get("numInputRows")
+        # Spark counts rows again for every action of a foreachBatch: without offsets that count, its stages may know.
+        counted = scanned if is_foreach else float(number) if isinstance(number, int | float) else None
+        self._probe.learn(start, end, counted, sum(one.committed for one in self._partitions.values()))
         read = self._read(start, end)
         rows = _rows(read)
-        counted = progress.get("numInputRows")
-        # Spark counts rows again for every action of a foreachBatch: without offsets that count, nobody knows.
-        if rows is None and not is_foreach and isinstance(counted, int | float):
-            rows = float(counted)
+        if rows is None or self._probe.arrived_from == "estimated":
+            rows = counted
         ends = self._probe.records(end)
         self._counts, self._has_begun = ends is not None, True
         for name, number in (ends or {}).items():
@@ -190,7 +201,8 @@ class Input:
         if ends is None and rows is not None:
             self._partition("").committed += rows
         self.rows = None if rows is None or self.rows is None else self.rows + rows
-        return Read(rows, self._limited(rows), None if read is None or ends is None else self._delays(read, ended_s))
+        stretches = None if read is None or ends is None else self._delays(read, ended_s)
+        return Read(rows, self._limited(rows, start, end), stretches)
 
     def _delays(self, read: Mapping[str, tuple[float, float]], ended_s: float) -> list[Stretch]:
         stretches: list[Stretch] = []
@@ -200,11 +212,14 @@ class Input:
             curve.forget_before(last)
         return stretches
 
-    def _limited(self, rows: float | None) -> bool | None:
+    def _limited(self, rows: float | None, start: Any, end: Any) -> bool | None:
         limit = read_limit(self.seen)
         if limit is None:
             return False
-        return None if limit.unit != "records" or rows is None else rows >= limit.most
+        # A limit in bytes ends a batch before the file that would pass it: what was read does not tell.
+        files = self._probe.amount(start, end, "files")
+        read = rows if limit.unit == "records" else files if limit.unit == "files" else None
+        return None if read is None else read >= limit.most
 
     def source(self, place: int, at_s: float, partitions: int | None) -> Source:
         """The source as of a look."""

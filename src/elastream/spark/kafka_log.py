@@ -16,7 +16,7 @@ Offsets of compacted topics and transactions have gaps: then these numbers are m
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from elastream.spark.look import LogSeen, SourceSeen
 from elastream.spark.offsets import Counts, Sample, per_partition
@@ -24,6 +24,8 @@ from elastream.spark.offsets import Counts, Sample, per_partition
 
 class KafkaLog:
     """Numbers of records of one source, per partition."""
+
+    arrived_from: Literal["probe", "estimated"] = "probe"
 
     def __init__(self, source: SourceSeen) -> None:
         self.source = source
@@ -72,6 +74,13 @@ class KafkaLog:
         """From the times that the records themselves carry."""
         for then_s, ends in log.past if log is not None else ():
             yield Sample(then_s, {name: self._number(name, end) for name, end in ends.items()})
+
+    def amount(self, start: Any, end: Any, unit: Literal["files", "bytes"]) -> float | None:
+        """Kafka's limits are in records."""
+        return None
+
+    def learn(self, start: Any, end: Any, rows: float | None, before: float) -> None:
+        """Its offsets tell."""
 
     def _take(self, log: LogSeen) -> None:
         begins = self._log is None

@@ -130,6 +130,22 @@ class SourceSeen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FilesSeen:
+    """The folder of a file source. Pairs are bytes and files, since it was opened."""
+
+    began_s: float
+    """When we began to list it; all numbers count from there."""
+    took_s: float
+    arrived: tuple[float, float]
+    waiting: tuple[float, float]
+    """In no batch yet."""
+    batches: Mapping[int, tuple[float, float]]
+    """By the number of an entry in the source's log, for the last ones."""
+    past: tuple[tuple[float, float], ...] = ()
+    """When (UTC) how many bytes had arrived."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LogSeen:
     """What the log behind a source answered when it was asked last."""
 
@@ -141,6 +157,8 @@ class LogSeen:
     """The offset that the query began with, before which nothing is its business."""
     past: tuple[tuple[float, Mapping[str, float]], ...] = ()
     """Ends at times before we watched (UTC), the oldest first."""
+    files: FilesSeen | None = None
+    """Of a file source, whose log is a folder."""
     problem: str | None = None
     """Why it did not answer the last time."""
 
@@ -381,7 +399,22 @@ def _log(raw: Json | None) -> LogSeen | None:
         ends=ends(raw.get("ends") or {}, lambda pair: (float(pair[0]), float(pair[1]))),
         first=_offset(raw.get("first")),
         past=tuple((then["at_ms"] / 1000, ends(then["ends"], float)) for then in raw.get("past") or ()),
+        files=_files(raw["files"]) if isinstance(raw.get("files"), dict) else None,
         problem=_text(raw, "problem"),
+    )
+
+
+def _files(raw: Json) -> FilesSeen:
+    def pair(given: Any) -> tuple[float, float]:
+        return float(given[0]), float(given[1])
+
+    return FilesSeen(
+        began_s=float(raw["began_ms"]) / 1000,
+        took_s=float(raw["took_ms"]) / 1000,
+        arrived=pair(raw["arrived"]),
+        waiting=pair(raw["waiting"]),
+        batches={int(number): pair(sums) for number, sums in raw["batches"].items()},
+        past=tuple((float(at_ms) / 1000, float(position)) for at_ms, position in raw.get("past") or ()),
     )
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from elastream.core.errors import ElastreamError
 from elastream.core.observation import ReadLimit
+from elastream.spark.file_log import FileLog
 from elastream.spark.kafka_log import KafkaLog
 from elastream.spark.look import LogSeen, SourceSeen
 from elastream.spark.offsets import Counts, Sample, is_number, per_partition
@@ -27,6 +28,10 @@ class Probe(Protocol):
     problem: str | None
     """Why it is not known now what has arrived, in words for the owner of the query."""
 
+    @property
+    def arrived_from(self) -> Literal["probe", "estimated"]:
+        """What its newest number is."""
+
     def records(self, offset: Any) -> Counts | None:
         """Records before an offset, or None if it counts something else."""
 
@@ -39,11 +44,18 @@ class Probe(Protocol):
     def past(self, utc_s: float, offsets: Sequence[Any], log: LogSeen | None) -> Iterator[Sample]:
         """What had arrived at times that have passed, the oldest first; asked once."""
 
+    def amount(self, start: Any, end: Any, unit: Literal["files", "bytes"]) -> float | None:
+        """What a batch has read in another unit than records, where that is known."""
+
+    def learn(self, start: Any, end: Any, rows: float | None, before: float) -> None:
+        """A batch had so many rows, and so many were committed before it."""
+
 
 class Reported:
     """Whatever keeps a running number in its offset. What is newest, only its own reports say."""
 
     problem: str | None = None
+    arrived_from: Literal["probe", "estimated"] = "probe"
 
     def __init__(self, source: SourceSeen) -> None:
         self.source = source
@@ -64,6 +76,12 @@ class Reported:
 
     def past(self, utc_s: float, offsets: Sequence[Any], log: LogSeen | None) -> Iterator[Sample]:
         yield from ()
+
+    def amount(self, start: Any, end: Any, unit: Literal["files", "bytes"]) -> float | None:
+        return None
+
+    def learn(self, start: Any, end: Any, rows: float | None, before: float) -> None:
+        """Its offsets tell."""
 
 
 class Rate(Reported):
@@ -112,7 +130,7 @@ class Embedded(Reported):
 
 
 class Uncounted(Reported):
-    """Offsets that number batches or lines, such as those of files: lag is unknown."""
+    """Offsets that number something else, such as those of a socket: lag is unknown."""
 
     problem: str | None = "its source does not tell how many records wait"
 
@@ -122,7 +140,7 @@ class Uncounted(Reported):
 
 PROBES: dict[str, Callable[[SourceSeen], Probe]] = {
     "RateStreamMicroBatchStream": Rate,
-    "FileStreamSource": Uncounted,
+    "FileStreamSource": FileLog,
     "TextSocketMicroBatchStream": Uncounted,
     "KafkaMicroBatchStream": KafkaLog,
 }

@@ -118,6 +118,10 @@ class Observing:
             cluster_workers=sizes.room,
         )
 
+    def watched_only(self) -> tuple[str, ...]:
+        """What was seen so far that no policy can act on, a sentence for each source."""
+        return tuple(line for following in self._queries.values() for line in following.watched_only())
+
     def _moment(self, look: Look, at_s: float) -> Moment:
         ahead_s = look.utc_s - at_s
         # Once for all: anew at each look, the same moment would differ by a millisecond or two.

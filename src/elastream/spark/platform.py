@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 from elastream.core.decision import Decision
@@ -18,6 +19,8 @@ from elastream.spark.watch import JvmWatch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+log = logging.getLogger("elastream")
 
 UNFIT_TRIGGERS = {
     "ContinuousTrigger": "holds its slots for ever, so that no executor could leave",
@@ -44,13 +47,13 @@ class SparkPlatform:
         shrink_by: ShrinkBy = "decommission",
         emulated: bool = False,
         limits: Limits | None = None,
-        asks_logs: bool = True,
+        asks_kafka: bool = True,
     ) -> None:
         check(spark, shrink_by=shrink_by)
         self.version = str(spark.version)
         self._context: Any = spark.sparkContext
         self._clock = clock
-        self._watch = JvmWatch.install(spark, asks_logs=asks_logs)
+        self._watch = JvmWatch.install(spark, asks_kafka=asks_kafka)
         expected = expected_executors(self._context, clock.utc_s())
         self.executors = Executors(
             SparkBackend(spark), clock, shrink_by=shrink_by, expected=expected, initial=initial, limits=limits
@@ -64,6 +67,7 @@ class SparkPlatform:
             emulated=emulated,
         )
         self._use = Use()
+        self._told: set[str] = set()
         unfit = next((query for query in self._watch.look().queries if query.active and _unfit(query)), None)
         if unfit is not None:
             self.close()
@@ -79,7 +83,14 @@ class SparkPlatform:
         now_s, utc_s = self._clock.now_s(), self._clock.utc_s()
         now = self._observing.fold(look, registered, self.executors, at_s=now_s, utc_s=utc_s)
         self._use = _use(look, now, now_s - utc_s)
+        self._tell_watched_only()
         return now
+
+    def _tell_watched_only(self) -> None:
+        for line in self._observing.watched_only():
+            if line not in self._told:
+                self._told.add(line)
+                log.warning("%s", line)
 
     def apply(self, decision: Decision) -> None:
         """Begin to have the size that was decided; a thread does the asking."""

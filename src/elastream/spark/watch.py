@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-LOGS = {"KafkaMicroBatchStream": "KafkaLogs"}
+LOGS = {"KafkaMicroBatchStream": "KafkaLogs", "FileStreamSource": "FileLogs"}
 """Who asks the log behind a stream, by the simple names of both classes."""
 
 log = logging.getLogger("elastream")
@@ -22,22 +22,22 @@ log = logging.getLogger("elastream")
 class JvmWatch:
     """Watches all queries and jobs of an application. Made by `install`, ended by `remove`."""
 
-    def __init__(self, spark: SparkSession, java: Any, queries: Any, *, asks_logs: bool) -> None:
+    def __init__(self, spark: SparkSession, java: Any, queries: Any, *, asks_kafka: bool) -> None:
         self._spark = spark
         self._java = java
         self._queries = queries
         self._read = 0
         self._asking: dict[str, Any] = {}
-        self._to_ask = dict(LOGS) if asks_logs else {}
+        self._to_ask = {kind: name for kind, name in LOGS.items() if asks_kafka or name != "KafkaLogs"}
 
     @classmethod
-    def install(cls, spark: SparkSession, *, asks_logs: bool = True) -> JvmWatch:
+    def install(cls, spark: SparkSession, *, asks_kafka: bool = True) -> JvmWatch:
         """Compile the listener in the driver (a fifth of a second) and let it listen."""
         session: Any = spark
         queries = made(spark, "Queries", session._jsparkSession.sharedState())
         java = made(spark, "Watch", session.sparkContext._jsc.sc(), queries)
         java.install()
-        return cls(spark, java, queries, asks_logs=asks_logs)
+        return cls(spark, java, queries, asks_kafka=asks_kafka)
 
     def raw(self) -> str:
         """What the JVM knows, as JSON. What this tells is told again until `have_read` confirms it."""
@@ -58,10 +58,14 @@ class JvmWatch:
             said = (str(error).strip().splitlines() or [type(error).__name__])[0]
             raise ObservationFailed(f"the driver's JVM gave no look: {said}; tried again at the next tick") from error
         self.have_read(seen.note)
+        self.ask_logs(seen)
+        return seen
+
+    def ask_logs(self, seen: Look) -> None:
+        """From now on, also those behind the sources that were seen."""
         for query in seen.queries:
             for source in query.sources or ():
                 self._ask_log(source.kind.rpartition(".")[2])
-        return seen
 
     def _ask_log(self, kind: str) -> None:
         """When the first stream of a kind is seen: what asks its log needs the classes that came with it."""

@@ -93,6 +93,11 @@ class Works:
         self._lately_matched_s *= _KEPT_PER_BATCH
         self._lately_unmatched_s *= _KEPT_PER_BATCH
 
+    def read_in(self, place: int, batch: int) -> float | None:
+        """Records that a batch has read from a source, each once; None where no stage was matched with it."""
+        work = self._ended.get(f"read-{place}")
+        return work.batch_in if work is not None and work.batch == batch else None
+
     @property
     def is_whole(self) -> bool:
         """Whether too much of the time belongs to no operator for figures per operator to mean anything."""

@@ -150,6 +150,31 @@ def no_data(spark: SparkSession, folder: Path) -> Steps:
     yield from looks(1)
 
 
+def files(spark: SparkSession, folder: Path) -> Steps:
+    """Twelve files wait, two are read per batch, four more come meanwhile; then all has been read."""
+    (folder / "in").mkdir()
+    waiting = list(range(16))
+
+    def put() -> None:
+        number = waiting.pop(0)
+        text = "".join(f"file {number} row {row}\n" for row in range(500))
+        (folder / ".new").write_text(text)
+        (folder / ".new").rename(folder / "in" / f"{number:02}.txt")
+
+    for _ in range(12):
+        put()
+    lines = spark.readStream.option("maxFilesPerTrigger", 2).text(str(folder / "in"))
+    query = start(lines, folder, "files", "2 seconds")
+    while (query.lastProgress or {"batchId": -1})["batchId"] < 7 or waiting:
+        if query.lastProgress and waiting:
+            put()
+        yield from looks(1, written=500 * (16 - len(waiting)))
+        time.sleep(0.5)
+    yield from looks(3, written=8000)
+    query.stop()
+    yield from looks(1, written=8000)
+
+
 RECORDINGS: dict[str, Callable[[SparkSession, Path], Steps]] = {
     "windowed": windowed,
     "foreach-batch": foreach_batch,
@@ -157,6 +182,7 @@ RECORDINGS: dict[str, Callable[[SparkSession, Path], Steps]] = {
     "long-batch": long_batch,
     "joined": joined,
     "no-data": no_data,
+    "files": files,
 }
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
@@ -176,7 +202,9 @@ def record(cluster: LocalCluster, name: str) -> None:
         with (HERE / f"{name}.jsonl").open("w") as file:
             for truth in RECORDINGS[name](spark, Path(folder)):
                 text = watch.raw()
-                watch.have_read(parse(text).note)
+                seen = parse(text)
+                watch.have_read(seen.note)
+                watch.ask_logs(seen)
                 line = {"look": json.loads(text), "truth": truth}
                 file.write(scrubbed(json.dumps(line)) + "\n")
         watch.remove()
