@@ -600,6 +600,21 @@ MUTANTS = (
         test="tests/unit/spark/test_file_log.py"
         "::test_files_that_vanish_unread_are_nobodys_backlog_and_totals_do_not_fall",
     ),
+    Mutant(
+        fault="tasks that wait for a slot are not seen",
+        file="src/elastream/core/observation.py",
+        before="max(0, self.tasks - self.done - self.running)",
+        after="0",
+        test="tests/unit/spark/test_observing.py::"
+        "test_tasks_that_run_and_tasks_that_wait_for_a_slot_are_seen_in_the_middle_of_a_batch",
+    ),
+    Mutant(
+        fault="stages beside each other count as if one followed the other",
+        file="src/elastream/spark/batch_work.py",
+        before="if start >= until:",
+        after="if True:",
+        test="tests/unit/spark/test_batch_work.py",
+    ),
 )
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from elastream.core.knowledge import HORIZON_S, Knowledge
-from elastream.core.observation import Observation, Reading, Source, Worker
+from elastream.core.observation import FinishedBatch, LongestTask, Observation, Reading, Source, Worker
 from elastream.core.signals import Signal
 from tests.making import POOL, asking, knowing, observation, pool, query
 
@@ -189,3 +189,19 @@ def test_asking_changes_nothing() -> None:
     known.slope(Signal.READY, POOL, 30.0)
     assert known.series(Signal.QUEUE, "nobody") is None
     assert json.dumps(known.to_json()) == before
+
+
+def test_the_last_batches_are_kept_and_survive_json_and_older_snapshots_have_none() -> None:
+    known = Knowledge()
+    task = LongestTask(stage="read", tasks=4, task_s=2.0, mean_s=1.0)
+    for number in range(12):
+        batch = FinishedBatch(id=number, started_s=number, ended_s=number + 0.5, longest=task, parts_s={"plan": 0.1})
+        # Every batch is seen on two looks.
+        for at_s in (number + 0.6, number + 0.8):
+            known.fold(observation(at_s, queries=(replace(query(), finished=batch),)))
+    assert [batch.id for batch in known.batches("q")] == [4, 5, 6, 7, 8, 9, 10, 11]
+    assert known.batches("other") == ()
+    snapshot = json.loads(json.dumps(known.to_json()))
+    assert Knowledge.from_json(snapshot).batches("q") == known.batches("q")
+    del snapshot["batches"]
+    assert Knowledge.from_json(snapshot).batches("q") == ()

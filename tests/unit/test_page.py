@@ -182,6 +182,8 @@ def test_what_executors_cannot_help_is_shaded_and_told_and_the_delay_to_come_is_
     assert 'class="limited"' in text
     assert "executors cannot help" in text
     assert "Limited: clicks: for 12 s no task runs" in text
+    # It is not hidden among what kept the size because it was right.
+    assert re.search(r'<tr id="d\d+" class="hold">(?:(?!</tr>).)*Limited:', text, re.S)
     assert "at least, by what waits" in text
     assert "at least 42" in text
     calmly = page(recording(calm([1, 2, 3])))

@@ -50,7 +50,7 @@ def lane(entries: Sequence[Entry], axis: Axis) -> Html:
 def table(entries: Sequence[Entry], *, is_virtual: bool) -> Html:
     """All lines, those that only kept the size on demand."""
     rows, left_out = _chosen(entries)
-    kept = sum(entry.line.what == "keep" for entry, _ in rows)
+    kept = sum(_row_class(entry.line) == "keep" for entry, _ in rows)
     days = {moment(entry.line.utc_s, "%Y-%m-%d") for entry in entries}
     head = element(
         "thead",
@@ -136,8 +136,15 @@ def _row(entry: Entry, *, dated: bool) -> Html:
         ),
         element("td", _took(line), class_="took"),
         id=f"d{entry.number}",
-        class_=f"{line.what} {_direction(line)}" if line.what == "change" else line.what,
+        class_=_row_class(line),
     )
+
+
+def _row_class(line: Line) -> str:
+    """What keeps the size because nothing else helps is news, unlike what keeps it because it is right."""
+    if line.what == "keep" and (line.limits or any(one.guard == "bottleneck" for one in line.held)):
+        return "hold"
+    return f"{line.what} {_direction(line)}" if line.what == "change" else line.what
 
 
 def _change(line: Line) -> Html:

@@ -53,6 +53,25 @@ def test_backlog_is_right_in_the_middle_of_a_long_batch_without_a_read_limit() -
     assert checked >= 10
 
 
+def test_tasks_that_run_and_tasks_that_wait_for_a_slot_are_seen_in_the_middle_of_a_batch() -> None:
+    running = [query.running for query in queries("long-batch", "long-batch") if query.running is not None]
+    counts = {(sum(stage.running for stage in batch.stages or ()), batch.tasks_waiting) for batch in running}
+    # Before its first task, and with four tasks on two slots.
+    assert {(0, 0), (2, 2)} <= counts
+
+
+def test_a_batch_whose_tasks_have_all_ended_says_since_when() -> None:
+    over = [
+        query.running
+        for query in queries("foreach-batch", "foreach-batch")
+        if query.running is not None and query.running.tasks_done and query.running.stages == ()
+    ]
+    assert over
+    assert all(batch.last_task_s is not None and batch.last_task_s > batch.started_s for batch in over)
+    drivers = [query.finished for query in queries("foreach-batch", "foreach-batch") if query.finished is not None]
+    assert all(batch.driver_s is not None and 0 < batch.driver_s < batch.duration_s for batch in drivers)
+
+
 def test_the_last_progress_alone_would_have_hidden_that_backlog() -> None:
     hidden = 0.0
     for query in queries("long-batch", "long-batch"):
