@@ -79,7 +79,7 @@ def soak(seed: int, number: int, folder: Path) -> bool:
     with (
         LocalCluster(ClusterSettings(workers=2, cores=8, memory="8g")) as cluster,
         SpareWorker(cluster) as spare,
-        Application(cluster, folder, QUERIES, executors=EXECUTORS) as application,
+        Application(cluster, folder, dict.fromkeys(QUERIES, "rocksdb"), executors=EXECUTORS) as application,
     ):
         run = Soak(Scene(application=application, spare=spare), random.Random(seed))
         run.say(f"seed {seed}, {number} actions; queries: {', '.join(QUERIES)}; at most {EXECUTORS} executors")

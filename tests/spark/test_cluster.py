@@ -21,7 +21,7 @@ from elastream.machine.processes import Process, command_line, descendants, proc
 from elastream.spark.admission import require_admission
 from elastream.spark.cluster import ClusterSettings, LocalCluster
 from elastream.spark.cluster_folder import ClusterFolder
-from tests.spark.driving import driver
+from tests.spark.driving import SHORT_LIVED, driver
 from tests.spark.sockets import LOOPBACKS, listening
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ with LocalCluster(ClusterSettings(workers=1, cores=1, memory="1g")) as cluster:
         from pyspark.sql import SparkSession
 
         small = {**cluster.settings_for_driver(), "spark.executor.memory": "512m", "spark.ui.enabled": "false"}
+        small |= dict(setting.split("=", 1) for setting in sys.argv[2:])
         context = SparkSession.builder.config(map=small).getOrCreate().sparkContext
         assert context.parallelize([1, 2], 1).map(lambda number: number + 1).sum() == 5
     print(cluster.folder, flush=True)
@@ -51,7 +52,7 @@ with LocalCluster(ClusterSettings(workers=1, cores=1, memory="1g")) as cluster:
 
 def holder(temporary: Path, *arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-c", HOLDER, *arguments],
+        [sys.executable, "-c", HOLDER, *arguments, *("=".join(pair) for pair in SHORT_LIVED.items())],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,

@@ -5,7 +5,7 @@ the last of the actions, and end two batches later: no action depends on how fas
 """
 
 import importlib.util
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -23,16 +23,10 @@ QUERIES = {
     "rocksdb": ("stateless", "windowed", "joined", "sessions", "processor", "each_batch"),
     "hdfs": ("windowed", "joined", "sessions"),
 }
-# Outside of the matrix: each query in one application or both, where it meets an executor that leaves, one that comes
-# and a worker that is lost. Who controls is Elastream's loop in one of them. To grow is the second half of replacing a
-# controller, and a lost worker takes its executors with it.
-SELECTED = {
-    "rocksdb": (
-        ("stateless", "windowed", "processor", "each_batch"),
-        ("decommission", "kill_executor", "replace_controller", "kill_worker"),
-    ),
-    "hdfs": (QUERIES["hdfs"], ("attach_again", "grow", "kill_worker")),
-}
+# Outside of the matrix: one application with both stores and both sinks, where each query meets an executor that leaves
+# at the word of Elastream's loop, one that comes, one that is killed and a worker that is lost.
+SELECTED = {"windowed": "rocksdb", "processor": "rocksdb", "joined": "hdfs"}
+ACTED = ("attach_again", "grow", "kill_executor", "kill_worker")
 # Spark's Python workers import it for transformWithState; pyspark does not bring it along.
 PROTOBUF = "google.protobuf"
 # In the matrix each action comes several times; those that take an executor away with one that adds it again.
@@ -51,19 +45,18 @@ def spare(cluster: LocalCluster) -> Iterator[SpareWorker]:
 
 @pytest.mark.full
 def test_undisturbed_queries_give_every_row_once(cluster: LocalCluster, tmp_path: Path) -> None:
-    with Application(cluster, tmp_path, ("stateless", "windowed"), executors=2) as application:
+    stores = dict.fromkeys(("stateless", "windowed"), "rocksdb")
+    with Application(cluster, tmp_path, stores, executors=2) as application:
         application.end_input(after_batches=3)
         application.start()
         application.finish()
         assert_nothing_lost_or_doubled(application)
 
 
-@pytest.mark.parametrize("store", SELECTED)
 def test_nothing_is_lost_or_doubled_whatever_is_done_to_the_application(
-    cluster: LocalCluster, spare: SpareWorker, tmp_path: Path, store: str
+    cluster: LocalCluster, spare: SpareWorker, tmp_path: Path
 ) -> None:
-    queries, actions = SELECTED[store]
-    play(cluster, spare, tmp_path, store, queries, actions)
+    play(cluster, spare, tmp_path, SELECTED, ACTED, executors=2)
 
 
 @pytest.mark.full
@@ -72,7 +65,7 @@ def test_nothing_is_lost_or_doubled_whatever_is_done_to_the_application(
 def test_nothing_is_lost_or_doubled_by_one_action_alone(
     cluster: LocalCluster, spare: SpareWorker, tmp_path: Path, store: str, action: str
 ) -> None:
-    play(cluster, spare, tmp_path, store, QUERIES[store], ALONE[action] * TIMES)
+    play(cluster, spare, tmp_path, dict.fromkeys(QUERIES[store], store), ALONE[action] * TIMES)
 
 
 def test_transform_with_state_takes_part() -> None:
@@ -91,12 +84,13 @@ def play(
     cluster: LocalCluster,
     spare: SpareWorker,
     folder: Path,
-    store: str,
-    queries: Sequence[str],
+    stores: Mapping[str, str],
     actions: Sequence[str],
+    *,
+    executors: int = 3,
 ) -> None:
-    names = [name for name in queries if name not in missing_here()]
-    with Application(cluster, folder, names, store=store) as application:
+    stores = {name: store for name, store in stores.items() if name not in missing_here()}
+    with Application(cluster, folder, stores, executors=executors) as application:
         application.start()
         application.until_batches(1)
         scene = Scene(application=application, spare=spare)

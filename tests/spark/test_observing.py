@@ -1,12 +1,10 @@
 """What the listener inside a real driver sees of real queries."""
 
-import json
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from statistics import median
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -16,12 +14,12 @@ from pyspark.sql.streaming.query import StreamingQuery
 from elastream.core.credible import credible
 from elastream.core.observation import Observation, Query
 from elastream.loop.clock import SystemClock
-from elastream.spark.look import parse
+from elastream.spark.cluster import LocalCluster
 from elastream.spark.observing import Observing
 from elastream.spark.roster import Registered
 from elastream.spark.source import newest, stream
 from elastream.spark.watch import JvmWatch
-from tests.spark.driving import SparkOn
+from tests.spark.driving import driver
 from tests.unit.spark.reading import FixedSizes
 
 pytestmark = pytest.mark.needs("spark")
@@ -57,6 +55,12 @@ class Observer:
         return now
 
 
+@pytest.fixture(scope="module")
+def spark(cluster: LocalCluster) -> Iterator[SparkSession]:
+    with driver(cluster, executors=2, settings=SETTINGS) as spark:
+        yield spark
+
+
 @contextmanager
 def observed(spark: SparkSession) -> Iterator[Observer]:
     observer = Observer(spark)
@@ -84,10 +88,10 @@ def finished(now: Observation, name: str) -> int:
 
 
 def test_backlog_is_right_in_a_long_batch_without_a_read_limit_and_between_triggers(
-    spark_on: SparkOn, tmp_path: Path
+    spark: SparkSession, tmp_path: Path
 ) -> None:
     options = {"workload": "constant(200)", "start": f"{time.time():.3f}", "partitions": "2"}
-    with spark_on(executors=2, settings=SETTINGS) as spark, observed(spark) as observer:
+    with observed(spark) as observer:
         slow = stream(spark, **options).selectExpr("reflect('java.lang.Thread', 'sleep', 10L) as slept", "offset")
         query = start(slow, tmp_path, "long", "1 second")
 
@@ -130,7 +134,7 @@ def counted(spark: SparkSession) -> DataFrame:
 
 
 def test_operators_have_true_rates_and_keep_their_names_after_a_restart_and_in_foreach_batch(
-    spark_on: SparkOn, tmp_path: Path
+    spark: SparkSession, tmp_path: Path
 ) -> None:
     def write(batch: DataFrame, number: int) -> None:
         batch.persist()
@@ -138,7 +142,7 @@ def test_operators_have_true_rates_and_keep_their_names_after_a_restart_and_in_f
         batch.write.format("noop").mode("append").save()
         batch.unpersist()
 
-    with spark_on(executors=2, settings=SETTINGS) as spark, observed(spark) as observer:
+    with observed(spark) as observer:
         query = start(counted(spark), tmp_path, "counted", mode="update")
         before = named(observer.until(lambda now: finished(now, "counted") >= 2, "three batches"), "counted")
         query.stop()
@@ -170,17 +174,14 @@ def test_operators_have_true_rates_and_keep_their_names_after_a_restart_and_in_f
         assert seen.other_s.value <= 0.2 * sum(work.busy_s.value for work in seen.operators if work.busy_s)
 
 
-def test_two_queries_and_a_job_of_none_are_attributed_and_a_look_is_cheap(
-    spark_on: SparkOn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_two_queries_and_a_job_of_none_are_attributed(spark: SparkSession, tmp_path: Path) -> None:
     def slow(numbers: Iterable[int]) -> Iterable[int]:
         time.sleep(5)
         return numbers
 
-    with spark_on(executors=2, settings=SETTINGS) as spark, observed(spark) as observer:
+    with observed(spark) as observer:
         rates = spark.readStream.format("rate").option("rowsPerSecond", 100)
-        # As many tasks per batch as a look has to stay cheap with.
-        first = start(rates.option("numPartitions", 100).load(), tmp_path, "first")
+        first = start(rates.option("numPartitions", 10).load(), tmp_path, "first")
         other = spark.newSession().readStream.format("rate").option("rowsPerSecond", 50)
         second = start(other.option("numPartitions", 2).load(), tmp_path, "second")
         both = ("first", "second")
@@ -193,35 +194,13 @@ def test_two_queries_and_a_job_of_none_are_attributed_and_a_look_is_cheap(
         assert busy.pools[0].workers
         assert all(worker.cpu_from in (None, "proc") for worker in busy.pools[0].workers)
         assert any(worker.memory_bytes for worker in busy.pools[0].workers)
-
-        looks_ms, folds_ms, sizes = [], [], []
-        for _ in range(20):
-            began = time.perf_counter()
-            text = observer.watch.raw()
-            look = parse(text)
-            looked = time.perf_counter()
-            observer.watch.have_read(look.note)
-            here = tuple(look.executors)
-            at_s, utc_s = observer.clock.now_s(), observer.clock.utc_s()
-            observer.observing.fold(look, Registered(here, ()), FixedSizes(), at_s=at_s, utc_s=utc_s)
-            folded = time.perf_counter()
-            looks_ms.append((looked - began) * 1000)
-            folds_ms.append((folded - looked) * 1000)
-            sizes.append(len(json.dumps(text)))
-            time.sleep(0.5)
         first.stop()
         second.stop()
-    with capsys.disabled():
-        print(  # noqa: T201 (a figure for whoever runs it; times are not asserted)
-            f"\nlook {median(looks_ms):.1f} ms (most {max(looks_ms):.1f}), fold {median(folds_ms):.1f} ms"
-            f" (most {max(folds_ms):.1f}), {median(sizes) / 1000:.0f} kB"
-        )
 
 
-def test_a_watch_can_be_taken_away_and_put_back_in_the_same_jvm(spark_on: SparkOn) -> None:
-    with spark_on(executors=1) as spark:
-        for _ in range(2):
-            watch = JvmWatch.install(spark)
-            spark.range(10).count()
-            assert watch.look().failures == 0
-            watch.remove()
+def test_a_watch_can_be_taken_away_and_put_back_in_the_same_jvm(spark: SparkSession) -> None:
+    for _ in range(2):
+        watch = JvmWatch.install(spark)
+        spark.range(10).count()
+        assert watch.look().failures == 0
+        watch.remove()

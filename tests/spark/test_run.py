@@ -19,12 +19,23 @@ from elastream.machine.java import java_home
 from elastream.machine.processes import descendants, process
 from elastream.spark.cluster import LocalCluster, spark_home
 from elastream.spark.cluster_folder import ClusterFolder
+from tests.spark.driving import SHORT_LIVED
 
 pytestmark = pytest.mark.needs("spark")
 
 RUN = [sys.executable, "-m", "elastream", "run"]
 QUICK = ["--executors", "1:2", "--set", "tick_s=1", "--policy", "lag-proportional(interval=2s, window=4s)"]
-SMALL = "--conf spark.executor.memory=512m --conf spark.ui.showConsoleProgress=false --conf spark.log.level=OFF"
+SMALL = shlex.join(
+    word
+    for key, value in {
+        **SHORT_LIVED,
+        "spark.executor.memory": "512m",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "OFF",
+    }.items()
+    for word in ("--conf", f"{key}={value}")
+)
 # A fail-safe; nothing waits for it on a machine that has time.
 PATIENCE_S = 600.0
 
@@ -155,6 +166,8 @@ def test_through_spark_submit_settings_are_properties_and_stdout_is_the_scripts(
         "print(spark.sparkContext.appName, sys.argv[1:], spark.sparkContext.getConf().get('spark.cores.max'))\n"
     )
     settings = {"executors.max": "2", "tick_s": "1", "guards.pause.mode": "dry-run"}
+    # What would wait longer than this script lives.
+    settings |= {"guards.start": "false", "guards.hysteresis": "false"}
     conf = [word for key, value in settings.items() for word in ("--conf", f"spark.elastream.{key}={value}")]
     submit = [str(spark_home() / "bin" / "spark-submit"), *shlex.split(f"{on(cluster)} {SMALL}"), *conf]
     variables = environment("")

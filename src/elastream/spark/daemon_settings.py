@@ -11,8 +11,9 @@ from elastream.spark.cluster_folder import SECRET, ClusterFolder
 LOOPBACK = "127.0.0.1"
 # One thread for collecting, since many JVMs share few cores, and no file in /tmp that a kill would leave there.
 JAVA_OPTIONS = "-XX:+UseSerialGC -XX:-UsePerfData"
-# The JVM that only builds the command of another.
-LAUNCHER_OPTIONS = f"{JAVA_OPTIONS} -XX:TieredStopAtLevel=1"
+# Master, workers and the JVM that only builds the command of another do little, and start in half the time without the
+# compiler for long runs. Executors keep it.
+LITTLE_WORK = "-XX:TieredStopAtLevel=1"
 
 # Addresses are read from the log of the master, hence a form of our own. Executors follow this file too.
 LOG4J = """\
@@ -72,8 +73,8 @@ def daemon_environment(
         "SPARK_PUBLIC_DNS": LOOPBACK,
         "SPARK_LOCAL_DIRS": str(folder.scratch),
         "SPARK_DAEMON_MEMORY": memory,
-        "SPARK_DAEMON_JAVA_OPTS": java_options(folder),
-        "SPARK_LAUNCHER_OPTS": LAUNCHER_OPTIONS,
+        "SPARK_DAEMON_JAVA_OPTS": f"{java_options(folder)} {LITTLE_WORK}",
+        "SPARK_LAUNCHER_OPTS": f"{JAVA_OPTIONS} {LITTLE_WORK}",
         "TMPDIR": str(folder.temporary),
     }
 

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -24,15 +24,13 @@ LOOK_EVERY_S = 0.2
 
 
 class Application:
-    """A driver process with queries in it. Its work lies in a folder that outlives it."""
+    """A driver process with queries in it, each with a state store. Its work lies in a folder that outlives it."""
 
-    def __init__(
-        self, cluster: LocalCluster, folder: Path, names: Sequence[str], *, store: str = "rocksdb", executors: int = 3
-    ) -> None:
+    def __init__(self, cluster: LocalCluster, folder: Path, stores: Mapping[str, str], *, executors: int = 3) -> None:
         self.cluster = cluster
         self.folder = folder
-        self.names = tuple(names)
-        self.store = store
+        self.stores = dict(stores)
+        self.names = tuple(stores)
         self.executors = executors
         self.rows: dict[str, int | None] = dict.fromkeys(self.names)
         self._driver: subprocess.Popen[bytes] | None = None
@@ -50,7 +48,7 @@ class Application:
         plan = {
             "cluster": str(self.cluster.folder),
             "work": str(self.folder),
-            "store": self.store,
+            "stores": self.stores,
             "executors": self.executors,
             "rows": self.rows,
         }

@@ -32,7 +32,7 @@ PATIENT = {"spark.task.maxFailures": "50", "spark.stage.maxConsecutiveAttempts":
 LIMITS = Limits(ask_again_s=5.0)
 
 
-def session(cluster: Path, work: Path, store: str, executors: int) -> SparkSession:
+def session(cluster: Path, work: Path, executors: int) -> SparkSession:
     chosen: dict[str, bool | float | int | str | None] = {
         **settings_for_driver(ClusterFolder(path=cluster), DriverEnvironment()),
         **PATIENT,
@@ -41,7 +41,9 @@ def session(cluster: Path, work: Path, store: str, executors: int) -> SparkSessi
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",
         "spark.scheduler.maxRegisteredResourcesWaitingTime": "60s",
         "spark.sql.shuffle.partitions": "2",
-        "spark.sql.streaming.stateStore.providerClass": PROVIDERS[store],
+        # Every executor that comes would compile every query anew, for a few thousand rows.
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.warehouse.dir": str(work / "warehouse"),
         "spark.ui.enabled": "false",
@@ -56,15 +58,20 @@ def session(cluster: Path, work: Path, store: str, executors: int) -> SparkSessi
 class Driver:
     """Answers to commands, which are its methods."""
 
-    def __init__(self, *, cluster: str, work: str, store: str, executors: int, rows: dict[str, int | None]) -> None:
+    def __init__(
+        self, *, cluster: str, work: str, stores: dict[str, str], executors: int, rows: dict[str, int | None]
+    ) -> None:
         self.work = Path(work)
-        self.spark = session(Path(cluster), self.work, store, executors)
+        self.spark = session(Path(cluster), self.work, executors)
         self.executors = Executors(SparkBackend(self.spark), SystemClock(), limits=LIMITS)
         self.wanted: int | None = None
         self.handle: Any = None
         self.queries: dict[str, StreamingQuery] = {}
         for name, total in rows.items():
-            self.queries[name] = queries.start(self.spark, name, self.work, total)
+            # A session of its own has settings of its own, in the same application.
+            own = self.spark.newSession()
+            own.conf.set("spark.sql.streaming.stateStore.providerClass", PROVIDERS[stores[name]])
+            self.queries[name] = queries.start(own, name, self.work, total)
             _wait_for_first_batch(self.queries[name])
 
     def look(self) -> dict[str, Any]:
