@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -115,50 +114,6 @@ def _committed(query: Any) -> int:
     end = progress["sources"][0]["endOffset"] if progress else None
     offset = json.loads(end) if isinstance(end, str) else end
     return int(offset["offset"]) if offset else 0
-
-
-# In the long matrix: seen through Kafka too, in test_unchanged.py, and of a long batch in test_observing.py.
-@pytest.mark.full
-def test_a_blocked_sink_without_a_read_limit_shows_as_backlog_within_two_ticks(
-    spark_on: SparkOn, tmp_path: Path, ticks: Ticks, detached: list[Attachment]
-) -> None:
-    from elastream.spark.source import stream
-
-    released = threading.Event()
-
-    def blocked(frame: Any, batch: int) -> None:
-        frame.write.format("noop").mode("overwrite").save()
-        if batch >= 2:
-            released.wait(60)
-
-    with spark_on(executors=1, settings=ELASTIC) as spark:
-        handle = attached(spark, detached, executors=(1, 1), journals=[ticks])
-        events = stream(spark, workload="constant(1000)", partitions=2)
-        writer = events.writeStream.foreachBatch(blocked).option("checkpointLocation", str(tmp_path))
-        query = writer.trigger(processingTime="1 second").start()
-        try:
-            wait_for(lambda: _batch(handle) == 2, seconds=90, what="batch that is held up")
-            first = len(ticks.all)
-            wait_for(lambda: len(ticks.all) >= first + 6, seconds=30, what="ticks")
-            backlogs = [_backlog(tick) for tick in ticks.all[first:]]
-            # A second of arrivals per tick, although the progress would say that nothing waits.
-            assert all(
-                b is not None and a is not None and b > a + 300 for a, b in zip(backlogs, backlogs[2:], strict=False)
-            )
-        finally:
-            released.set()
-            query.stop()
-
-
-def _batch(handle: Attachment) -> int | None:
-    last = handle._last
-    query = last.observation.queries[0] if last and last.observation and last.observation.queries else None
-    return query.running.id if query and query.running else None
-
-
-def _backlog(tick: Tick) -> float | None:
-    assert tick.observation is not None
-    return tick.observation.queries[0].backlog
 
 
 def test_executors_of_several_slots_are_counted_as_such_and_what_cannot_work_is_refused(

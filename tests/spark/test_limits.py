@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from elastream.attachment import Attachment
+from elastream.core.tick import Tick
 from tests.spark.driving import SparkOn
 from tests.spark.test_attach import ELASTIC, Ticks, attached, detached, ticks, wait_for
 
@@ -55,6 +56,10 @@ def test_work_of_no_query_starves_none_and_a_blocked_sink_is_named_and_buys_noth
             first = len(ticks.wanted())
             time.sleep(8)
             assert max(ticks.wanted()[first:]) <= size
+            # A second of arrivals per tick, although the progress would say that nothing waits.
+            backlogs = [_backlog(tick) for tick in ticks.all[first:]]
+            assert len(backlogs) >= 5
+            assert all(b > a + 150 for a, b in zip(backlogs, backlogs[2:], strict=False))
             assert (handle.status().delay_to_come_s or 0.0) > 15
             held = _batch(query)
             blocks.clear()
@@ -87,6 +92,12 @@ def _others(handle: Attachment) -> float:
     last = handle._last
     reading = last.observation.other_busy_slots if last and last.observation else None
     return reading.value if reading else 0.0
+
+
+def _backlog(tick: Tick) -> float:
+    backlog = tick.observation.queries[0].backlog if tick.observation else None
+    assert backlog is not None
+    return backlog
 
 
 def _said(ticks: Ticks) -> list[str]:
