@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,12 +31,15 @@ from elastream.spark.timescale import TimeScale
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
     from elastream.attachment import Attachment, SwitchedOff
 
 
 # A slot must hold a whole Python worker beside its JVM; with less, executors die of their own start.
 EXECUTOR_MEMORY = "512m"
+# A handful of small batches: the first compiles, and the next ones run what was compiled.
+WARM_UP_RPS, WARM_UP_S = 100, 6.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +67,9 @@ class LivePlan:
     sink: str = "parquet"
     kafka: Mapping[str, str] = field(default_factory=dict)
     """Of Spark's Kafka sink."""
+    warm_up: bool = True
+    """Whether the same query runs over a few events first: what a driver does for the first time takes many times as
+    long, and says nothing about an application that runs for days."""
 
     @property
     def name(self) -> str:
@@ -112,10 +119,14 @@ def run_live(plan: LivePlan, folder: Path, view: LiveView) -> LiveResult:
     # What was told at the start is what is measured, whatever is set elsewhere.
     promised: dict[str, Any] = {"slo": plan.slo.delay_s, "slo__share": plan.slo.share} if plan.slo else {}
     with _session(plan, folder, view) as spark:
+        if plan.warm_up:
+            view.begin("warming up: the same query over a few events")
+            _warm_up(plan, spark, folder / "warm-up")
         handle = attach(
             spark,
             policy=plan.policy,
             executors=plan.executors,
+            executors__initial=plan.executors[0],
             journals=[view],
             policy_settings=plan.policy_settings,
             guards=plan.guards or None,
@@ -152,7 +163,7 @@ def _judged(plan: LivePlan, batches: list[Batch], folder: Path, journal: Path, v
 
 
 def _await_least(plan: LivePlan, handle: Attachment | SwitchedOff) -> None:
-    """A standalone cluster starts with all executors it may have; without a query, the policy lets them go."""
+    """A standalone cluster starts with all executors it may have; those beyond the first size go."""
     until_s = time.monotonic() + 60.0
     while time.monotonic() < until_s:
         status = handle.status()
@@ -161,21 +172,39 @@ def _await_least(plan: LivePlan, handle: Attachment | SwitchedOff) -> None:
         time.sleep(0.5)
 
 
+def _warm_up(plan: LivePlan, spark: SparkSession, folder: Path) -> None:
+    """Load classes, compile, start Python workers: all that a first batch does and no other."""
+    few = {**plan.options, "workload": f"constant({WARM_UP_RPS})", "duration": f"{WARM_UP_S * plan.scale.factor}s"}
+    folder.mkdir()
+    # What others read is none of its business.
+    sink = "parquet" if plan.sink == "parquet" else "noop"
+    writing, options = _writing(replace(plan, sink=sink, kafka={}), spark, folder, few, name="warm-up")
+    total = events_to_come(plan.job, options)
+    run_to_the_end(writing.trigger(processingTime="1 second").start(), total, patience_s=180.0)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
 def _run_query(plan: LivePlan, spark: SparkSession, folder: Path, view: LiveView) -> list[Batch]:
-    # One time zero for all streams: their events belong together.
-    options = {**plan.options, "start": f"{time.time():.3f}"}
-    streams = sound(embedded(spark, plan.job, options))
-    if plan.capacity is not None:
-        streams = {name: plan.capacity.limit(rows) for name, rows in streams.items()}
-    writing = writer(
-        plan.job.query(streams), plan.job.result, plan.sink, name=plan.name, folder=folder, kafka=plan.kafka
-    )
+    writing, options = _writing(plan, spark, folder, plan.options, name=plan.name)
     if plan.trigger_s is not None:
         writing = writing.trigger(processingTime=f"{round(plan.trigger_s * 1000)} milliseconds")
     # Twice as long as the load lasts is more than any policy here needs to drain what is left.
     patience_s = 2 * plan.duration_s + 120.0
     view.start_load()
     return run_to_the_end(writing.start(), events_to_come(plan.job, options), patience_s=patience_s).batches
+
+
+def _writing(
+    plan: LivePlan, spark: SparkSession, folder: Path, events: Mapping[str, str], *, name: str
+) -> tuple[DataStreamWriter, dict[str, str]]:
+    """The query before it is started, and what its events were made with."""
+    # One time zero for all streams: their events belong together.
+    options = {**events, "start": f"{time.time():.3f}"}
+    streams = sound(embedded(spark, plan.job, options))
+    if plan.capacity is not None:
+        streams = {name: plan.capacity.limit(rows) for name, rows in streams.items()}
+    rows = plan.job.query(streams)
+    return writer(rows, plan.job.result, plan.sink, name=name, folder=folder, kafka=plan.kafka), options
 
 
 @contextmanager

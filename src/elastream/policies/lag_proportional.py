@@ -118,7 +118,12 @@ class LagProportional:
         if query.phase == "terminated":
             return Demand(0.0, f"{query.name} has failed: {query.error}" if query.error else f"{query.name} has ended")
         chosen = pace(
-            query, _grow_s(now, known), drain_s=self.drain_s, headroom=self.headroom, asap_batch_s=self.asap_batch_s
+            query,
+            interval_s=self.interval_s,
+            grow_s=_grow_s(now, known),
+            drain_s=self.drain_s,
+            headroom=self.headroom,
+            asap_batch_s=self.asap_batch_s,
         )
         arrival, backlog = self._arrival_rps(query, known, chosen), query.backlog
         if arrival is None or backlog is None:

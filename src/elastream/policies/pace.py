@@ -10,8 +10,6 @@ from elastream.core.observation import Query
 _ASAP_BATCH_S, _DRAIN_S, _HEADROOM = 5.0, 120.0, 1.2
 # New workers of a cluster nobody has measured yet.
 _GROW_S = 10.0
-# A look, and one until its effect is seen.
-_LOOKS_S = 10.0
 # Reserve of a query that has no slack at all, in slots per slot.
 _MOST_RESERVE = 0.25
 # How long the bursts of a query are remembered that has no time to react to them.
@@ -40,8 +38,9 @@ class Pace(NamedTuple):
 
 def pace(
     query: Query,
-    grow_s: float | None,
     *,
+    interval_s: float,
+    grow_s: float | None,
     drain_s: float | None = None,
     headroom: float | None = None,
     asap_batch_s: float | None = None,
@@ -63,7 +62,8 @@ def pace(
         note = f"a trigger of {period_s:g} s leaves {max(0.0, batch_s):g} s of the {bound_s:g} s promised"
         batch_s = period_s / 4
     slack_s = max(0.0, bound_s - period_s - batch_s)
-    reaction_s = _LOOKS_S + (_GROW_S if grow_s is None else grow_s)
+    # A load that has changed is seen at the next decision, and after another one it is certain.
+    reaction_s = 2 * interval_s + (_GROW_S if grow_s is None else grow_s)
     reserve = 1 + _MOST_RESERVE * (reaction_s + batch_s) / (reaction_s + batch_s + slack_s)
     too_late = max(0.0, 1 - (bound_s - period_s) / reaction_s)
     return Pace(
