@@ -8,17 +8,21 @@ It is started by the first test that asks for it. A test may stop, kill or pause
 """
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from uuid import uuid4
 
 import pytest
 
 from elastream.kafka.broker import BrokerSettings, LocalBroker
-from tests.kafka.records import PASSWORD
+from tests.kafka.records import PASSWORD, SHORT_LIVED
 
 
 @pytest.fixture(scope="session")
 def broker() -> Iterator[LocalBroker]:
-    with LocalBroker(BrokerSettings(password=PASSWORD)) as broker:
+    with ExitStack() as stack:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv(*SHORT_LIVED)
+            broker = stack.enter_context(LocalBroker(BrokerSettings(password=PASSWORD)))
         yield broker
 
 

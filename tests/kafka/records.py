@@ -8,6 +8,8 @@ from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 PATIENCE_S = 60.0
 PASSWORD = "correct0horse0battery"
 """Of the broker's second door."""
+SHORT_LIVED = ("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
+"""Read by Java itself: a broker that lives for minutes compiles nothing for a long run."""
 
 
 def write(bootstrap: str, topic: str, values: Iterable[bytes], partition: int = 0) -> None:

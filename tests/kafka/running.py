@@ -25,6 +25,8 @@ class Running:
     def __init__(self, folder: Path, script: Path, arguments: Sequence[str], options: Mapping[str, str]) -> None:
         self.folder = folder
         self._command = [ELASTREAM, "run", "--kafka", "--memory", "512m", "--set", f"tick_s={TICK_S:g}"]
+        # A shrink that is right now would come most of a minute later.
+        self._command += ["--set", "guards.hysteresis=false"]
         self._command += [part for pair in SHORT_LIVED.items() for part in ("--conf", "=".join(pair))]
         self._command += ["--journal", str(folder / "journal"), *(part for pair in options.items() for part in pair)]
         self._command += [str(script), *arguments]

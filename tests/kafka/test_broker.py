@@ -20,7 +20,7 @@ from elastream.kafka.broker import BrokerSettings, LocalBroker
 from elastream.kafka.broker_folder import BrokerError
 from elastream.kafka.topics import TopicError, add_partitions, create_topic, delete_topic
 from elastream.machine.processes import Process, descendants, process
-from tests.kafka.records import read, write
+from tests.kafka.records import SHORT_LIVED, read, write
 from tests.spark.sockets import LOOPBACKS, listening
 
 pytestmark = pytest.mark.needs("kafka")
@@ -34,6 +34,11 @@ with LocalBroker() as broker:
     print(broker.folder, flush=True)
     signal.pause()
 """
+
+
+@pytest.fixture(autouse=True)
+def _short_lived(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(*SHORT_LIVED)
 
 
 def holder(temporary: Path) -> subprocess.Popen[str]:

@@ -28,8 +28,9 @@ pytestmark = pytest.mark.needs("spark", "kafka")
 APP = Path(__file__).parent / "apps" / "counting.py"
 POLICY = "lag-proportional(interval_s=2, window_s=6, drain_s=10, asap_batch_s=3)"
 # Slots work through a thousand rows a second: the spike needs more than two of them.
-WORKLOAD = "100 + spike(2400, at=10s, for=15s)"
-EVENTS = {"workload": WORKLOAD, "duration": "45s", "partitions": "3", "keys": "50"}
+WORKLOAD = "100 + spike(2400, at=3s, for=12s)"
+DURATION = "25s"
+EVENTS = {"workload": WORKLOAD, "duration": DURATION, "partitions": "3", "keys": "50"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +59,7 @@ def ran(broker: LocalBroker, tmp_path_factory: pytest.TempPathFactory) -> Ran:
     create_topic(broker.bootstrap, topic, partitions=3)
     create_topic(broker.bootstrap, copy, partitions=3)
     produce = [ELASTREAM, "produce", "keyed", "--bootstrap", broker.bootstrap, "--topic", topic, "--workload", WORKLOAD]
-    produce += ["--duration", "45s", "--option", "keys=50"]
+    produce += ["--duration", DURATION, "--option", "keys=50"]
     arguments = [broker.bootstrap, topic, copy, str(folder)]
     with Running(folder, APP, arguments, {"--executors": "1:3", "--policy": POLICY}) as running:
         running.until(lambda tick: backlogs(tick).get("counting") == 0, "the queries")
@@ -66,7 +67,7 @@ def ran(broker: LocalBroker, tmp_path_factory: pytest.TempPathFactory) -> Ran:
             running.until(lambda tick: (backlogs(tick).get("counting") or 0) > 1000, "the spike")
             (folder / "block").touch()
             blocked_s = time.time()
-            time.sleep(12 * TICK_S)
+            time.sleep(9 * TICK_S)
             (folder / "block").unlink()
             unblocked_s = time.time()
             running.until(lambda tick: ready(tick) == 3, "three executors")
