@@ -34,7 +34,7 @@ spark.stop()
 """
 
 
-# In the long matrix, since every other test with Spark runs on that Java as well.
+# In the long matrix: the clusters of other tests run on that Java as well.
 @pytest.mark.full
 @pytest.mark.needs("spark")
 def test_a_batch_job_and_a_streaming_query_run_on_the_java_that_was_found(tmp_path: Path) -> None:
