@@ -615,6 +615,13 @@ MUTANTS = (
         after="if True:",
         test="tests/unit/spark/test_batch_work.py",
     ),
+    Mutant(
+        fault="the two tasks into which one slot's files are packed keep a query at two executors",
+        file="src/elastream/spark/works.py",
+        before="tasks=None if _reads_files(part.name, inputs) else work.tasks",
+        after="tasks=work.tasks",
+        test="tests/unit/spark/test_file_log.py::test_how_many_tasks_read_files_follows_the_slots_and_is_no_ceiling",
+    ),
 )
 
 

@@ -232,6 +232,7 @@ def test_a_socket_word_count_is_held_because_its_lag_is_unknown_and_an_interrupt
     assert "elastream" not in out
     told = log.read_text()
     assert "elastream: no master is named: starting a cluster on this machine, with room for 2 executors" in told
+    assert "watched only, executors are not changed for its lag: TextSocketMicroBatchStream does not tell" in told
     assert " held: arrival rate of " in told
     assert "KeyboardInterrupt" in told
     # Master, workers, executors and the keeper were there, and are gone.

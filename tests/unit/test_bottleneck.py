@@ -19,6 +19,7 @@ from elastream.core.observation import (
     Worker,
 )
 from elastream.core.slo import Slo
+from elastream.core.topology import Operator, Topology
 from tests.making import observation, query
 
 INTERVAL_S = 10.0
@@ -156,6 +157,13 @@ def test_a_stage_of_fewer_tasks_than_slots_is_named_with_the_remedy() -> None:
     assert found is not None
     assert (found.kind, found.useful_slots) == ("few-partitions", 1)
     assert "more than 1 slot cannot help it; raise its partitions" in found.sentence
+
+
+def test_a_stage_that_is_cut_into_as_many_tasks_as_there_are_slots_has_no_ceiling() -> None:
+    task = LongestTask(stage="read-0", tasks=2, task_s=12.0, mean_s=12.0)
+    batches = [batch(n, busy_s=24.0, critical_s=12.5, longest=task) for n in (1, 2, 3)]
+    topology = Topology(operators=(Operator(name="read-0", pool="executors"),))
+    assert only(after(batches, topology=topology)) is None
 
 
 def test_batches_that_are_mostly_the_driver_are_named_unless_the_next_one_has_more_rows() -> None:

@@ -147,7 +147,7 @@ def _longest_tasks(query: Query, now: Observation, known: Knowledge) -> Bottlene
             useful_slots=useful,
         )
     width = task.tasks if task.task_s >= _CRITICAL * task_time_s else _widest(query)
-    if width is None or width > slots:
+    if width is None or width > slots or _is_cut_to_fit(query, task.stage):
         return None
     return Bottleneck(
         kind="few-partitions",
@@ -160,6 +160,11 @@ def _longest_tasks(query: Query, now: Observation, known: Knowledge) -> Bottlene
         evidence=evidence,
         useful_slots=width,
     )
+
+
+def _is_cut_to_fit(query: Query, stage: str) -> bool:
+    """Whether the tasks of a stage are as many as there are slots, as those that read small files are: no ceiling."""
+    return any(one.name == stage and one.partitions is None for one in query.topology.operators)
 
 
 def _driver_bound(query: Query, now: Observation, known: Knowledge) -> Bottleneck | None:

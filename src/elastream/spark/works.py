@@ -133,8 +133,7 @@ class Works:
         def partitions(part: Part) -> int | None:
             if part.stateful and state_partitions is not None:
                 return state_partitions
-            # How files are cut follows the files at hand, and is no ceiling.
-            if any(one.is_files for place, one in enumerate(inputs) if part.name == f"read-{place}"):
+            if _reads_files(part.name, inputs):
                 return None
             return totals[part.name].tasks if part.name in totals else None
 
@@ -163,7 +162,7 @@ class Works:
             found.append(
                 OperatorWork(
                     name=part.name,
-                    tasks=work.tasks,
+                    tasks=None if _reads_files(part.name, inputs) else work.tasks,
                     records_in=Reading(work.records_in, at_s),
                     records_out=None if out is None else Reading(out, at_s),
                     busy_s=Reading(work.useful_s, at_s),
@@ -182,6 +181,11 @@ class Works:
             records_out=None if sunk is None else Reading(sunk, at_s),
             busy_s=Reading(self.unmatched_s + sum(work.useful_s for work in totals.values()), at_s),
         )
+
+
+def _reads_files(operator: str, inputs: Sequence[Input]) -> bool:
+    """Whether it reads files, which Spark packs into as many tasks as it has slots: their number is no ceiling."""
+    return any(one.is_files for place, one in enumerate(inputs) if operator == f"read-{place}")
 
 
 def known_sum(numbers: Sequence[float | None]) -> float | None:

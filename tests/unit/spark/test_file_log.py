@@ -198,3 +198,9 @@ def test_in_a_recording_what_has_arrived_is_estimated_within_a_twentieth_and_all
     assert last.backlog == 0
     assert last.delay is not None
     assert 5 < last.delay.p50_s < last.delay.max_s < 15
+
+
+def test_how_many_tasks_read_files_follows_the_slots_and_is_no_ceiling() -> None:
+    seen = [query for _, _, now in folded("files") for query in now.queries if query.operators]
+    assert seen
+    assert {work.tasks for query in seen for work in query.operators if work.name == "read-0"} == {None}
