@@ -14,7 +14,7 @@ help: ## list the targets
 setup: ## make or refresh .venv (every target that needs it does so by itself)
 	@tools/setup.sh
 
-demo: setup ## show what Elastream does, in a minute
+demo: setup ## real executors come and go under a running query; about four minutes and a half
 	@$(BIN)/elastream demo
 
 test: lint ## static checks, then every test but the long matrix

@@ -34,7 +34,7 @@ def demo(
     ] = False,
     last: Annotated[int, typer.Option(min=0, help="Simulated: how many sentences of why to print.")] = 6,
 ) -> None:
-    """Real executors come and go under a running query while its load rises, spikes and falls; about three minutes.
+    """Real executors come and go under a running query while its load rises, spikes and falls; about 4.5 minutes.
 
     Starts a Spark cluster on this machine, runs a query with state on it, attaches an autoscaler, and compares every
     output record with the input. Slots are limited to a rate, so that a small machine can show many of them.

@@ -24,20 +24,21 @@ LIVE: dict[str, Any] = {
     "options": [],
     "sink": "parquet",
     "sink_options": [],
-    # It rises, is calm for a while, has a spike of four times what it began with, and falls.
-    "workload": "(500 + ramp(0..700, at=25s, for=20s)) * ramp(1..0.3, at=125s, for=10s) + spike(800, at=75s, for=20s)",
+    # It rises, is calm for a while, has a spike of six times what it began with, and falls.
+    "workload": "(150 + ramp(0..200, at=25s, for=15s)) * ramp(1..0.3, at=135s, for=10s) + spike(550, at=70s, for=20s)",
     # The window of a policy in production is a minute; here all of it passes in three.
     "policy": "lag-proportional(interval=2s, window=10s)",
     # Every executor is a Java process and a Python one: two cores can start only few at once.
-    "executors": "1..6",
+    "executors": "1..5",
     "slo": "30s",
     "duration": "190s",
     # Each batch has a cost of its own, which on a few cores grows with the executors: not too many of them.
     "trigger": "5s",
     "tick": "2s",
-    "capacity": "500",
+    "capacity": "250",
     "time_scale": 1.0,
-    "guards": [],
+    # Patience, likewise, is half of what it is in production.
+    "guards": ["hysteresis(patience=1)"],
     "seed": 0,
     "master": None,
     "cold": False,

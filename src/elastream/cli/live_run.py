@@ -26,6 +26,7 @@ from elastream.machine.stderr import stderr_to
 from elastream.spark.admission import require_admission
 from elastream.spark.capacity import EmulatedCapacity
 from elastream.spark.clusters import Master
+from elastream.spark.daemon_settings import JAVA_OPTIONS, LITTLE_WORK
 from elastream.spark.driver import DriverEnvironment, settings_for_driver
 from elastream.spark.timescale import TimeScale
 
@@ -216,6 +217,9 @@ def _session(plan: LivePlan, folder: Path, view: LiveView) -> Iterator[SparkSess
     with _cluster(plan, view) as settings:
         view.begin("starting a Spark session")
         builder = SparkSession.builder.appName("elastream-live").config("spark.executor.memory", EXECUTOR_MEMORY)
+        if plan.capacity is not None:
+            # Slots that sleep gain nothing from a second compiler, which takes the cores from what starts.
+            builder = builder.config("spark.executor.extraJavaOptions", f"{JAVA_OPTIONS} {LITTLE_WORK}")
         builder = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
         builder = builder.config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={log_to_file(folder)}")
         builder = builder.config(map={**settings_of(plan.executors[1]), **_connector(plan), **settings})
