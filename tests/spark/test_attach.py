@@ -27,7 +27,7 @@ ELASTIC = {
     "spark.locality.wait": "100ms",
     "spark.sql.shuffle.partitions": "4",
 }
-# Each begins with all its executors and no query, and is to shrink at once, as it is after the load has gone.
+# To shrink as soon as that is decided; what a start keeps is switched on where it is what the test is about.
 QUICK = {
     "tick_s": 1.0,
     "policy": "lag-proportional",
@@ -81,7 +81,7 @@ def wait_for(holds: Callable[[], bool], *, seconds: float, what: str) -> None:
         time.sleep(0.2)
 
 
-def test_a_query_with_a_slow_function_gets_executors_and_gives_them_back_and_every_record_comes_out_once(
+def test_an_application_begins_with_what_it_was_given_then_gives_back_and_grows_and_every_record_comes_out_once(
     spark_on: SparkOn, tmp_path: Path, ticks: Ticks, detached: list[Attachment]
 ) -> None:
     from elastream.jobs.inputs import embedded
@@ -90,21 +90,31 @@ def test_a_query_with_a_slow_function_gets_executors_and_gives_them_back_and_eve
     from elastream.jobs.passing import Deduplicate
     from elastream.spark.capacity import limited
 
-    job, options = Deduplicate(), {"workload": "step(2k, 100, at=15s)", "duration": "30s", "partitions": "8"}
+    job, options = Deduplicate(), {"workload": "step(100, 2k, at=25s)", "duration": "38s", "partitions": "8"}
     with spark_on(executors=4, settings=ELASTIC) as spark:
-        handle = attached(spark, detached, journals=[ticks])
-        # Without a query nothing is needed.
-        wait_for(lambda: handle.status().ready == 1, seconds=90, what="shrink to the minimum")
+        handle = attached(spark, detached, journals=[ticks], guards__start=True)
+        wait_for(lambda: len(ticks.all) >= 3, seconds=60, what="looks before there is a query")
         streams = {"events": limited(embedded(spark, job, options)["events"].sound, rows_per_s=800)}
         writing = writer(job.query(streams), job.result, "parquet", name="slow", folder=tmp_path)
         query = writing.trigger(processingTime="1 second").start()
+        wait_for(lambda: ticks.wanted()[-1] <= 2, seconds=120, what="shrink once the query was measured")
         wait_for(lambda: (handle.status().ready or 0) >= 3, seconds=120, what="growth")
-        wait_for(lambda: ticks.wanted()[-1] == 1, seconds=180, what="shrink after the load has gone")
-        wait_for(lambda: not query.status["isDataAvailable"] and _committed(query) == 31_500, seconds=120, what="end")
+        wait_for(lambda: not query.status["isDataAvailable"] and _committed(query) == 28_500, seconds=120, what="end")
         query.stop()
         assert query.exception() is None
+    assert set(_wanted_before_a_second_batch(ticks)) == {4}
     right, sentence = judge(job, inputs_of(job, options), written(job.result, tmp_path))
     assert right, sentence
+
+
+def _wanted_before_a_second_batch(ticks: Ticks) -> Iterator[int]:
+    """What was decided while there was no query, or none of which more than a first batch was seen."""
+    for tick in ticks.all:
+        queries = tick.observation.queries if tick.observation else ()
+        if any(query.finished is not None and query.finished.id > 0 for query in queries):
+            return
+        if tick.decision is not None:
+            yield sum(tick.decision.allocation.values())
 
 
 def _committed(query: Any) -> int:

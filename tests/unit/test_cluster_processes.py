@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -17,8 +18,10 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.fixture
 def sleeper() -> Iterator[subprocess.Popen[bytes]]:
     with subprocess.Popen(["sleep", "600"]) as child:
-        yield child
-        child.kill()
+        try:
+            yield child
+        finally:
+            child.kill()
 
 
 def known(pid: int) -> Process:
@@ -66,8 +69,15 @@ def test_descendants_are_found_through_generations() -> None:
     with subprocess.Popen(["sh", "-c", "sleep 600 & echo $!; wait"], stdout=subprocess.PIPE) as child:
         assert child.stdout is not None
         grandchild = int(child.stdout.readline())
-        below = descendants(os.getpid())
-        assert {child.pid, grandchild} <= set(below)
-        assert below.index(child.pid) < below.index(grandchild)
-        assert command_line(grandchild) == ["sleep", "600"]
-        os.kill(grandchild, signal.SIGKILL)
+        # Whatever fails below: the end of the block waits for the child, which waits for the grandchild.
+        try:
+            below = descendants(os.getpid())
+            assert {child.pid, grandchild} <= set(below)
+            assert below.index(child.pid) < below.index(grandchild)
+            # On a busy machine the shell may have told of its copy before that became another program.
+            until_s = time.monotonic() + 20
+            while command_line(grandchild) != ["sleep", "600"]:
+                assert time.monotonic() < until_s
+                time.sleep(0.01)
+        finally:
+            os.kill(grandchild, signal.SIGKILL)
