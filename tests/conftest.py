@@ -91,6 +91,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         for name in needs(item):
             item.add_marker(name)
+        if item.path.parent.name == "jobs":
+            item.add_marker("local")
 
 
 # Before any fixture, which may be what cannot be made on this machine.

@@ -47,6 +47,7 @@ class Feed:
         return ROWS * sum(then_s <= utc_s for then_s in self.times_s)
 
 
+@pytest.mark.full
 def test_files_that_keep_coming_are_a_lag_that_executors_follow(spark_on: SparkOn, tmp_path: Path) -> None:
     from elastream.spark.capacity import limited
 

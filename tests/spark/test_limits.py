@@ -54,13 +54,14 @@ def test_work_of_no_query_starves_none_and_a_blocked_sink_is_named_and_buys_noth
             status, size = handle.status(), ticks.wanted()[-1]
             assert "no task runs or waits" in status.bottlenecks[0]
             first = len(ticks.wanted())
-            time.sleep(8)
+            # The age of what waits is the delay to come, as long as nothing is committed.
+            wait_for(lambda: (handle.status().delay_to_come_s or 0.0) > 15, seconds=60, what="delay to come")
+            wait_for(lambda: len(ticks.wanted()) >= first + 6, seconds=60, what="looks at it")
             assert max(ticks.wanted()[first:]) <= size
             # A second of arrivals per tick, although the progress would say that nothing waits.
             backlogs = [_backlog(tick) for tick in ticks.all[first:]]
             assert len(backlogs) >= 5
             assert all(b > a + 150 for a, b in zip(backlogs, backlogs[2:], strict=False))
-            assert (handle.status().delay_to_come_s or 0.0) > 15
             held = _batch(query)
             blocks.clear()
             released.set()

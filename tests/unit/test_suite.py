@@ -14,7 +14,7 @@ from elastream.machine.processes import process
 from tools.suite import NO_TESTS, code_of
 
 ROOT = Path(__file__).parents[2]
-INI = "[pytest]\nmarkers =\n    full\n    spark\n    kafka\n    browser\n"
+INI = "[pytest]\nmarkers =\n    full\n    spark\n    kafka\n    browser\n    local\n"
 
 
 def suite(folder: Path, quick: str, live: str, *, full: str = "assert False") -> subprocess.Popen[str]:
@@ -44,8 +44,8 @@ def test_both_halves_run_and_are_shown_one_after_the_other(tmp_path: Path) -> No
     assert run.returncode == 0
     assert out.index("test_quick.py .") < out.index("test_live.py .")
     *_, quick, live, both = out.splitlines()
-    assert quick.startswith("without: 1 passed, 2 deselected in ")
-    assert live.startswith("with Spark, Kafka or a browser: 1 passed, 2 deselected in ")
+    assert quick.startswith("without a cluster: 1 passed, 2 deselected in ")
+    assert live.startswith("with a cluster, Kafka or a browser: 1 passed, 2 deselected in ")
     assert both.startswith("both, side by side: 0 min ")
     assert both.endswith(" s; the goal is 12 min")
 
@@ -54,7 +54,7 @@ def test_a_failure_in_either_half_is_a_failure(tmp_path: Path) -> None:
     with suite(tmp_path, "assert 1 == 2", "pass") as run:
         out, _ = run.communicate(timeout=60)
     assert run.returncode == 1
-    assert "without: 1 failed" in out
+    assert "without a cluster: 1 failed" in out
     assert "a browser: 1 passed" in out
 
 
