@@ -45,7 +45,7 @@ GUARDS: dict[str, Any] = {
 }
 """On in every live run unless switched off: they keep from it what cannot help, starves or would end a query."""
 
-CALM: dict[str, Any] = {"guards.hysteresis": True}
+CALMING = "hysteresis"
 """On besides, for policies that have no damping of their own."""
 
 State = Literal["running", "paused", "detached", "failed", "switched off"]
@@ -237,10 +237,14 @@ def attach(
 
 def _resolved(flags: Mapping[str, Any], conf: Mapping[str, str]) -> tuple[Settings, Policy[Any]]:
     """The settings and the policy, before anything is added to the application: a wrong name leaves nothing behind."""
-    found = resolve(flags, conf, os.environ, None, defaults=GUARDS).settings
+    resolution = resolve(flags, conf, os.environ, None, defaults={**GUARDS, f"guards.{CALMING}": True})
+    found = resolution.settings
     decides = policies.build(found.policy, found.policy_settings)
-    if not getattr(decides, "damped", False):
-        found = resolve(flags, conf, os.environ, None, defaults=GUARDS | CALM).settings
+    own = [origin for path, (_, origin) in resolution.origins.items() if path.startswith(f"guards.{CALMING}")]
+    # What somebody has asked for stays.
+    if getattr(decides, "damped", False) and set(own) == {"default"}:
+        others = {name: settings for name, settings in found.guards.items() if name != CALMING}
+        found = found.model_copy(update={"guards": others})
     return found, decides
 
 

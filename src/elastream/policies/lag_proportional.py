@@ -31,7 +31,7 @@ _KEPT_BATCHES = 60
 _KEPT_ALIKE = 12
 # Before that many rows, what tasks have cost is what starting them cost.
 _FEWEST_ROWS = 1_000
-# A batch that has been going on for less than this share of its period has not shown yet whether it is late.
+# What came just now: two looks, so that a single late one does not make a rate.
 _FAST_S = 10.0
 
 Memory = dict[str, list[list[float]]]

@@ -96,8 +96,9 @@ class Hysteresis(LetsThePolicySpeak):
                 sizes[pool.name] for at_s, sizes in memory["recent"] if at_s >= now.at_s - wait_s and pool.name in sizes
             ]
             largest = max([proposed, *within])
-            if now.at_s - memory["since_s"] < wait_s or largest > proposed:
-                allowed = pool.wanted if now.at_s - memory["since_s"] < wait_s else min(pool.wanted, largest)
+            has_watched = now.at_s - memory["since_s"] >= wait_s
+            if not has_watched or largest > proposed:
+                allowed = min(pool.wanted, largest) if has_watched else pool.wanted
                 reason = f"up to {largest} were needed within {wait_s:.0f} s, which a change has to be worth"
                 decision = decision.adjusted("hysteresis", {**decision.allocation, pool.name: allowed}, reason)
         return decision
