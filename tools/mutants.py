@@ -93,9 +93,40 @@ MUTANTS = (
     Mutant(
         fault="a guard is skipped",
         file="src/elastream/loop/planner.py",
-        before="for name, guard in self.guards.items():\n            decision = guard.adjust",
-        after="for name, guard in list(self.guards.items())[:-1]:\n            decision = guard.adjust",
+        before="for name, guard in self.guards.items():\n            if name not in failed:",
+        after="for name, guard in list(self.guards.items())[:-1]:\n            if name not in failed:",
         test="tests/unit/test_planner.py::test_even_while_the_policy_fails_the_bounds_are_kept_and_a_pause_is_a_pause",
+    ),
+    Mutant(
+        fault="a guard that fails skips the bounds",
+        file="src/elastream/loop/planner.py",
+        before="            decision = Decision.hold(now, failed[name])\n        return decision",
+        after="            return Decision.hold(now, failed[name])\n        return decision",
+        test="tests/unit/test_planner.py"
+        "::test_whatever_a_guard_does_wrong_those_after_it_have_their_say_and_bounds_hold",
+    ),
+    Mutant(
+        fault="ticks that overrun follow each other without a rest",
+        file="src/elastream/loop/controller.py",
+        before="            return now_s + rest_s\n",
+        after="            return now_s\n",
+        test="tests/unit/test_controller.py"
+        "::test_ticks_that_overrun_leave_half_of_the_time_to_others_and_that_is_said_once",
+    ),
+    Mutant(
+        fault="a second attach with other settings is silently ignored",
+        file="src/elastream/attachment.py",
+        before="            _tell_ignored(_asked[application], asked)\n",
+        after="",
+        test="tests/unit/test_attachment.py::test_a_second_attach_with_other_settings_says_what_it_does_not_change",
+    ),
+    Mutant(
+        fault="a handle whose application has ended is returned to the next one",
+        file="src/elastream/attachment.py",
+        before="if found is not None and found.is_over():",
+        after="if False:",
+        test="tests/unit/test_attachment.py"
+        "::test_a_handle_whose_application_has_ended_says_so_and_a_new_attach_begins_anew",
     ),
     Mutant(
         fault="the clock is frozen",

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from elastream.config import Settings, resolve
+from elastream.config import Settings, leaves, resolve
 from elastream.core.guards.pause import Pause
 from elastream.core.protocols import Journal, Platform, Policy
 from elastream.core.tick import Tick
@@ -48,7 +48,8 @@ GUARDS: dict[str, Any] = {
 CALMING = "hysteresis"
 """On besides, for policies that have no damping of their own."""
 
-State = Literal["running", "paused", "detached", "failed", "switched off"]
+State = Literal["running", "paused", "detached", "ended", "failed", "switched off"]
+"""ended: with its application. failed: the loop has ended because of an error, and executors stay as they are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,10 +83,12 @@ class Attachment:
         self._platform = platform
         self._last: Tick | None = None
         self._state: State = "running"
+        self._failure: str | None = None
         self._thread = threading.Thread(target=self._run, name="elastream", daemon=True)
 
     def status(self) -> Status:
         """What it is doing now, and why."""
+        self._notice_end()
         last = self._last
         pool = last.observation.pools[0] if last and last.observation and last.observation.pools else None
         return Status(
@@ -96,12 +99,29 @@ class Attachment:
             requested=pool.requested if pool else None,
             ready=pool.ready if pool else None,
             leaving=pool.leaving if pool else None,
-            why=last.decision.sentence() if last and last.decision else "nothing was seen yet",
+            why=self._why(),
             slo=slo_sentence(last.observation) if last and last.observation else None,
             bottlenecks=tuple(one.sentence for one in last.bottlenecks) if last else (),
             delay_to_come_s=last.observation.delay_to_come_s if last and last.observation else None,
             troubles=last.troubles if last else (),
         )
+
+    def is_over(self) -> bool:
+        """Whether it no longer looks after its application: that has ended, it was detached, or its loop has failed."""
+        self._notice_end()
+        return self._state not in ("running", "paused")
+
+    def _notice_end(self) -> None:
+        if self._state in ("running", "paused") and self._platform.has_ended():
+            self._state = "ended"
+
+    def _why(self) -> str:
+        if self._state == "failed":
+            return f"the loop has failed: {self._failure}; executors stay as they are, attach again to go on"
+        if self._state == "ended":
+            return "the application has ended"
+        last = self._last
+        return last.decision.sentence() if last and last.decision else "nothing was seen yet"
 
     def pause(self, mode: Literal["paused", "dry-run"] = "paused") -> None:
         """Go on looking and saying what would be done, and change nothing."""
@@ -128,7 +148,7 @@ class Attachment:
     def write(self, tick: Tick) -> None:
         """Remember the last tick. Implements Journal."""
         self._last = tick
-        if self._platform.has_ended():
+        if self.is_over():
             self._controller.stop()
 
     def close(self) -> None:
@@ -144,11 +164,16 @@ class Attachment:
             self._controller.run()
         except Exception as error:
             # The controller survives what it knows of; for the rest, the queries matter more than we do.
+            self._failure = f"{type(error).__name__}: {error}"
             self._state = "failed"
-            log.warning("the loop has ended, executors stay as they are: %s: %s", type(error).__name__, error)
+            log.warning("the loop has ended, executors stay as they are: %s", self._failure)
         finally:
             self._controller.close()
-            self._platform.close()
+            try:
+                self._platform.close()
+            except Exception as error:
+                log.warning("what was added to the application is not all gone: %s: %s", type(error).__name__, error)
+            _forget(self)
 
 
 class LivePlatform(Platform, Protocol):
@@ -182,6 +207,8 @@ class SwitchedOff:
 
 
 _attached: dict[str, Attachment] = {}
+_asked: dict[str, dict[str, object]] = {}
+"""Application -> what was asked for with the attachment that it has."""
 _lock = threading.Lock()
 
 
@@ -200,9 +227,10 @@ def attach(
 
     `slo` is a delay that 99 of 100 records should keep (`slo__share=0.95` for another share), in seconds or as text
     ('30s'). Other settings are named as in `elastream config`, with two underscores for a dot: `tick_s=5`,
-    `guards__cool_down__after_s=120`. A second attach to the same application returns the first one's handle. `emulated`
-    says in words that slots only pretend to work (the laboratory's capacity): their processor use then says nothing,
-    busy slots stand in, and the words are recorded.
+    `guards__cool_down__after_s=120`. A second attach to the same application returns the first one's handle, and says
+    so if it asks for something else; where the first one's loop has failed, it begins anew. `emulated` says in words
+    that slots only pretend to work (the laboratory's capacity): their processor use then says nothing, busy slots stand
+    in, and the words are recorded.
     """
     conf = _elastream_conf(spark)
     if conf.pop(ENABLED, "true").strip().lower() == "false":
@@ -211,9 +239,15 @@ def attach(
     given, decides = _resolved(_flags(policy, executors, slo, settings), conf)
     from elastream.spark.platform import SparkPlatform
 
+    application = str(spark.sparkContext.applicationId)
+    asked = {**_paths(given), "shrink_by": shrink_by, "emulated": emulated, "journals": len(journals)}
+    found = _attached.get(application)
+    if found is not None and found.is_over():
+        # Its journal is closed before a new one is begun.
+        found.detach()
     with _lock:
-        application = str(spark.sparkContext.applicationId)
         if application in _attached:
+            _tell_ignored(_asked[application], asked)
             return _attached[application]
         clock = SystemClock()
         platform = SparkPlatform(
@@ -231,8 +265,23 @@ def attach(
         except BaseException:
             platform.close()
             raise
-        _attached[application] = attachment
+        _attached[application], _asked[application] = attachment, asked
     return attachment.start()
+
+
+def _paths(settings: Settings) -> dict[str, object]:
+    """Path -> value of everything that was settled, the policy's and the guards' own settings too."""
+    found = dict(leaves(settings))
+    found |= {f"policy_settings.{name}": value for name, value in settings.policy_settings.items()}
+    found |= {f"guards.{name}": value for name, value in settings.guards.items()}
+    return found
+
+
+def _tell_ignored(first: Mapping[str, object], second: Mapping[str, object]) -> None:
+    unlike = [name for name in {**first, **second} if first.get(name) != second.get(name)]
+    if unlike:
+        told = ", ".join(f"{name} {second.get(name)} (has {first.get(name)})" for name in unlike)
+        log.warning("already attached, and goes on as it is; to change %s, detach first", told)
 
 
 def _resolved(flags: Mapping[str, Any], conf: Mapping[str, str]) -> tuple[Settings, Policy[Any]]:
@@ -332,4 +381,4 @@ def _forget(attachment: Attachment) -> None:
     with _lock:
         for application, found in list(_attached.items()):
             if found is attachment:
-                del _attached[application]
+                del _attached[application], _asked[application]

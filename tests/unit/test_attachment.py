@@ -15,6 +15,7 @@ from elastream.core.errors import BadInput, ObservationFailed
 from elastream.core.observation import Observation
 from elastream.core.protocols import Clock
 from elastream.core.signals import Signal
+from elastream.loop.controller import Controller
 from tests.making import observation
 from tests.unit.journal_samples import record
 
@@ -116,6 +117,20 @@ def test_a_second_attach_to_the_same_application_returns_the_first_handle() -> N
     assert len(Pretended.made) == 2
 
 
+def test_a_second_attach_with_other_settings_says_what_it_does_not_change(caplog: pytest.LogCaptureFixture) -> None:
+    first = attached()
+    assert attached() is first
+    assert caplog.messages == []
+    assert attached(executors=(1, 12), policy_settings={"workers": 7}) is first
+    (told,) = caplog.messages
+    assert "already attached" in told
+    assert "executors.max 12 (has 8)" in told
+    assert "policy_settings.workers 7 (has 5)" in told
+    assert told.endswith("detach first")
+    assert "tick_s" not in told
+    assert len(Pretended.made) == 1
+
+
 def test_paused_it_goes_on_looking_and_changes_nothing_until_it_is_resumed() -> None:
     handle = attached(policy_settings={"workers": 3})
     (platform,) = Pretended.made
@@ -144,6 +159,40 @@ def test_it_ends_with_its_application() -> None:
     platform.ended = True
     wait_for(lambda: not handle._thread.is_alive())
     assert platform.closed
+
+
+def test_a_handle_whose_application_has_ended_says_so_and_a_new_attach_begins_anew() -> None:
+    first = attached(tick_s=60)
+    Pretended.made[0].ended = True
+    status = first.status()
+    assert (status.state, status.why) == ("ended", "the application has ended")
+    second = attached()
+    assert second is not first
+    assert second.status().state == "running"
+    assert not first._thread.is_alive()
+
+
+def test_a_handle_whose_loop_has_failed_says_why_and_a_new_attach_begins_anew(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(self: object) -> None:
+        raise RuntimeError("a defect")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Controller, "tick", fail)
+        first = attached()
+        wait_for(lambda: first.status().state == "failed")
+    assert first.status().why == (
+        "the loop has failed: RuntimeError: a defect; executors stay as they are, attach again to go on"
+    )
+    second = attached()
+    wait_for(lambda: second.status().ticks > 1)
+    assert second is not first
+    assert Pretended.made[0].closed
+    assert attached() is second
+    first.detach()
+    assert attached() is second
+    assert caplog.messages == ["the loop has ended, executors stay as they are: RuntimeError: a defect"]
 
 
 def test_a_platform_that_cannot_be_looked_at_does_not_end_the_loop(caplog: pytest.LogCaptureFixture) -> None:

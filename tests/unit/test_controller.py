@@ -1,6 +1,7 @@
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import pytest
 
@@ -147,8 +148,47 @@ def test_ticks_that_were_missed_are_not_made_up_for() -> None:
 
     loop.world.look = slow
     loop.controller.run(until_s=50.0)
-    # Late by 28 s, it ticks once for all that was missed.
-    assert [tick.at_s for tick in diary.ticks] == [0.0, 33.0, 33.0, 38.0, 43.0, 48.0]
+    # Late by 28 s, it ticks once for all that was missed, and goes on after a whole interval.
+    assert [tick.at_s for tick in diary.ticks] == [0.0, 33.0, 38.0, 43.0, 48.0]
+
+
+def test_ticks_that_overrun_leave_half_of_the_time_to_others_and_that_is_said_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    diary = Diary()
+    loop = Loop(diary)
+    began: list[float] = []
+
+    def slow() -> Observation:
+        began.append(loop.clock.now_s())
+        if loop.clock.now_s() < 150.0:
+            loop.clock.sleep_until(loop.clock.now_s() + 12.0)
+        return observation(loop.clock.now_s())
+
+    loop.world.look = slow
+    loop.controller.run(until_s=200.0)
+    # Rests of 5, 10, 12, 12 ... seconds after ticks of 12; of 5 less what a tick took when all is well again.
+    assert began[:5] == [0.0, 17.0, 39.0, 63.0, 87.0]
+    assert began[-3:] == [189.0, 194.0, 199.0]
+    assert told(caplog) == [
+        "a tick took 12.0 s, longer than the 5 s between two: looks less often",
+        "all is well again",
+    ]
+    assert diary.ticks[-1].troubles == ()
+
+
+def test_a_tick_that_hangs_for_minutes_is_followed_by_a_look_within_one() -> None:
+    diary = Diary()
+    loop = Loop(diary)
+
+    def slow() -> Observation:
+        loop.clock.sleep_until(loop.clock.now_s() + 600.0)
+        return observation(loop.clock.now_s())
+
+    loop.world.look = slow
+    loop.controller.run(until_s=10_000.0)
+    ends = [tick.at_s for tick in diary.ticks]
+    assert max(later - earlier for earlier, later in pairwise(ends)) == 660.0
 
 
 def test_a_loop_that_is_stopped_ends_after_the_present_tick() -> None:

@@ -229,7 +229,39 @@ class Breaks(Forgetful):
 def test_a_guard_that_fails_makes_the_loop_hold_and_tell() -> None:
     plan = Planner(says(9), {"budget": Breaks()}, frozenset()).plan(observation(ready=2, wanted=6))
     assert size(plan.decision) == 6
-    assert plan.troubles == ("a guard failed: KeyError: 'executors'",)
+    assert plan.troubles == ("guard budget failed: KeyError: 'executors'",)
+
+
+@pytest.mark.parametrize("where", ["learn", "silences", "adjust", "nonsense"])
+def test_whatever_a_guard_does_wrong_those_after_it_have_their_say_and_bounds_hold(where: str) -> None:
+    class Wrong(Forgetful):
+        def learn(self, memory: object, now: Observation, last: Decision | None) -> None:
+            assert where != "learn"
+
+        def silences(self, now: Observation, memory: object) -> str | None:
+            assert where != "silences"
+            return None
+
+        def adjust(self, decision: Decision, now: Observation, known: Knowledge, memory: None) -> Decision:
+            assert where != "adjust"
+            return asking({"elsewhere": 3})
+
+    outside = observation(ready=2, wanted=20, least=1, most=10)
+    policy = says(30)
+    for guards in ({"over_provision": Wrong()}, {"over_provision": Wrong(), "state_floor": Wrong()}):
+        plan = Planner(policy, guards, frozenset()).plan(outside)
+        assert size(plan.decision) == 10
+        assert plan.decision.kind == "hold"
+        assert [trouble.split(":")[0] for trouble in plan.troubles] == [f"guard {name} failed" for name in guards]
+    # The policy is asked and learns all the same, so that it is up to date when the guard is right again.
+    assert policy.asked_s == [0.0, 0.0]
+
+
+def test_a_guard_that_fails_does_not_undo_a_pause_that_comes_after_it() -> None:
+    plan = Planner(says(9), {"over_provision": Breaks(), "pause": Pause()}, frozenset()).plan(
+        observation(wanted=20, most=10)
+    )
+    assert size(plan.decision) == 20
 
 
 def test_a_pool_that_came_or_went_makes_the_policy_due() -> None:

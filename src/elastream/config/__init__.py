@@ -3,7 +3,7 @@
 from elastream.config.guards import build_guards, guards, settings_of
 from elastream.config.redaction import HIDDEN, SPARK_PATTERN, Redaction
 from elastream.config.resolve import Resolution, Resolved, resolve
-from elastream.config.settings import Executors, JournalSettings, Settings, SloSettings
+from elastream.config.settings import Executors, JournalSettings, Settings, SloSettings, leaves
 from elastream.config.sources import spark_arguments, spark_defaults
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "SloSettings",
     "build_guards",
     "guards",
+    "leaves",
     "resolve",
     "settings_of",
     "spark_arguments",

@@ -18,6 +18,9 @@ from elastream.loop.planner import Plan, Planner
 
 log = logging.getLogger("elastream")
 
+# However long ticks take, a change of load is looked at after so long.
+_LONGEST_REST_S = 60.0
+
 
 class Controller:
     """Looks, plans, applies and tells. Whatever fails, the loop goes on and the query never notices."""
@@ -42,6 +45,8 @@ class Controller:
         self._number = 0
         self._seen_s: float | None = None
         self._told: frozenset[str] = frozenset()
+        self._rest_s = tick_s
+        self._overrun: str | None = None
         self._stopped = False
 
     def run(self, until_s: float | None = None) -> None:
@@ -51,17 +56,38 @@ class Controller:
             self.clock.sleep_until(due_s)
             if self._stopped:
                 return
+            began_s = self.clock.now_s()
             self.tick()
-            # Ticks that were missed, by a suspended machine say, are not made up for.
-            due_s = max(due_s + self.tick_s, self.clock.now_s())
+            due_s = self._next_due(due_s, began_s)
 
     def stop(self) -> None:
         """Make `run` return after the present tick."""
         self._stopped = True
 
+    def _next_due(self, due_s: float, began_s: float) -> float:
+        """When to look again. Ticks that were missed, by a suspended machine say, are not made up for.
+
+        A tick that takes longer than the time between two is work that the driver's queries lack. So there is a rest
+        after it, of one interval first and then of twice the last, until half of the time is rest.
+        """
+        now_s = self.clock.now_s()
+        took_s = now_s - began_s
+        self._overrun = None
+        if took_s > self.tick_s:
+            self._overrun = (
+                f"a tick took {took_s:.1f} s, longer than the {self.tick_s:g} s between two: looks less often"
+            )
+            rest_s = min(self._rest_s, max(self.tick_s, min(took_s, _LONGEST_REST_S)))
+            self._rest_s = 2 * rest_s
+            return now_s + rest_s
+        self._rest_s = self.tick_s
+        return due_s + self.tick_s if due_s + self.tick_s > now_s else now_s + self.tick_s
+
     def tick(self) -> Tick:
         """Look once, decide, apply, tell."""
         now, planned, troubles = self._look_and_plan()
+        if self._overrun is not None:
+            troubles += (self._overrun,)
         decision = planned.decision if planned is not None else None
         if decision is not None:
             troubles += self._apply(decision)

@@ -44,20 +44,18 @@ class Planner:
         self._proposal: Decision | None = None
 
     def plan(self, now: Observation) -> Plan:
-        """Decide on one look. An error in a policy or a guard makes it hold."""
+        """Decide on one look. An error in a policy or a guard makes it hold, within what the other guards allow."""
+        failed, silence = self._teach_guards(now)
         troubles: tuple[str, ...] = ()
         # Whatever a policy does wrong, the size stays, within its bounds, and the user is told.
         try:
             self.known.fold(now)
-            proposal = self._proposed(now)
+            proposal = self._proposed(now) if silence is None else Decision.keep(now, silence)
         except Exception as error:
             troubles = (f"planning failed: {type(error).__name__}: {error}",)
             proposal = Decision.hold(now, troubles[0])
-        try:
-            decision = self._guarded(proposal, now)
-        except Exception as error:
-            troubles += (f"a guard failed: {type(error).__name__}: {error}",)
-            decision = Decision.hold(now, troubles[-1])
+        decision = self._guarded(proposal, now, failed)
+        troubles += tuple(failed.values())
         bottlenecks: tuple[Bottleneck, ...] = ()
         try:
             bottlenecks = find_bottlenecks(now, self.known)
@@ -97,12 +95,6 @@ class Planner:
 
     def _proposed(self, now: Observation) -> Decision:
         """What the policy says, or said when it was last due."""
-        silence = None
-        for name, guard in self.guards.items():
-            self._guard_memory[name] = memory = guard.learn(self._guard_memory[name], now, self.last)
-            silence = silence or guard.silences(now, memory)
-        if silence is not None:
-            return Decision.keep(now, silence)
         self._memory = self.policy.learn(self._memory, now, self.last)
         if self._proposal is None or self._is_due(self._proposal, now):
             made = _sound(self.policy.decide(now, self.known, self._memory), now)
@@ -115,10 +107,33 @@ class Planner:
             return True
         return proposal.made_s is None or now.at_s - proposal.made_s >= self.policy.interval_s - 1e-6
 
-    def _guarded(self, decision: Decision, now: Observation) -> Decision:
+    def _teach_guards(self, now: Observation) -> tuple[dict[str, str], str | None]:
+        """Let every guard learn: what failed, by the guard's name, and why the policy should not be asked, if so."""
+        failed: dict[str, str] = {}
+        silence = None
         for name, guard in self.guards.items():
-            decision = guard.adjust(decision, now, self.known, self._guard_memory[name])
-        return _sound(decision, now)
+            try:
+                self._guard_memory[name] = memory = guard.learn(self._guard_memory[name], now, self.last)
+                silence = silence or guard.silences(now, memory)
+            except Exception as error:
+                failed[name] = _failure(name, error)
+        return failed, silence
+
+    def _guarded(self, decision: Decision, now: Observation, failed: dict[str, str]) -> Decision:
+        """What all guards make of a decision. One that fails holds, and those after it have their say on that."""
+        for name, guard in self.guards.items():
+            if name not in failed:
+                try:
+                    decision = _sound(guard.adjust(decision, now, self.known, self._guard_memory[name]), now)
+                    continue
+                except Exception as error:
+                    failed[name] = _failure(name, error)
+            decision = Decision.hold(now, failed[name])
+        return decision
+
+
+def _failure(guard: str, error: Exception) -> str:
+    return f"guard {guard} failed: {type(error).__name__}: {error}"
 
 
 def _sound(decision: Decision, now: Observation) -> Decision:
