@@ -1,5 +1,6 @@
 """Where jars come from: a folder of the user's, the cache, or Maven, here played by a script."""
 
+import hashlib
 import subprocess
 import sys
 from pathlib import Path
@@ -8,7 +9,9 @@ from types import SimpleNamespace
 import pytest
 
 from elastream.kafka import jars
-from elastream.kafka.jars import JarsNotFound, broker_jars, connector_jars, coordinates, folder_of, lacking
+from elastream.kafka.jars import JarsNotFound, broker_jars, connector_jars, coordinates, folder_of, hashes, lacking
+
+LIST = jars.HASHES
 
 # Notes that it ran, and puts two jars where it is told to.
 MAVEN = """#!/bin/sh
@@ -22,10 +25,12 @@ mkdir -p "$folder" && touch "$folder/b.jar" "$folder/a.jar"
 
 FETCH = """
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 from elastream.kafka import jars
 
 jars.java_home = lambda: SimpleNamespace(path=sys.argv[1])
+jars.HASHES = Path(sys.argv[1]) / "jars.sha256"
 assert len(jars.broker_jars()) == 2
 """
 
@@ -38,7 +43,16 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setattr(jars, "java_home", lambda: SimpleNamespace(path=tmp_path))
     (tmp_path / "bin").mkdir()
+    expect(tmp_path, "a.jar", "b.jar")
+    monkeypatch.setattr(jars, "HASHES", tmp_path / "jars.sha256")
     return tmp_path
+
+
+def expect(machine: Path, *names: str) -> None:
+    """Nothing but these, all of them empty."""
+    empty = hashlib.sha256(b"").hexdigest()
+    lines = [f"{empty}  {kind}/{name}\n" for kind in ("broker", "connector") for name in names]
+    (machine / "jars.sha256").write_text("".join(lines))
 
 
 def install_maven(machine: Path, monkeypatch: pytest.MonkeyPatch, script: str = MAVEN, pause_s: str = "0") -> Path:
@@ -117,7 +131,52 @@ def test_without_maven_the_error_names_the_jars_and_the_folder() -> None:
     assert "kafka_2.13:4.1.0" in (lacking("broker") or "")
 
 
-def test_jars_that_are_there_need_no_maven() -> None:
+@pytest.mark.parametrize(
+    ("jar", "content", "told"),
+    [
+        ("a.jar", b"theirs", r"a\.jar: has SHA-256 .{12}\.\.\. and should have e3b0c44298fc\.\.\.; remove .*broker"),
+        ("c.jar", b"", r"c\.jar: is none of the jars of the broker; remove "),
+        ("b.jar", None, r"broker: b\.jar is missing; remove "),
+    ],
+)
+def test_jars_that_are_not_those_of_the_list_are_not_used(
+    machine: Path, monkeypatch: pytest.MonkeyPatch, jar: str, content: bytes | None, told: str
+) -> None:
+    install_maven(machine, monkeypatch)
+    broker_jars()
+    if content is None:
+        (folder_of("broker") / jar).unlink()
+    else:
+        (folder_of("broker") / jar).write_bytes(content)
+    with pytest.raises(JarsNotFound, match=told) as refused:
+        broker_jars()
+    assert "\n" not in str(refused.value)
+
+
+def test_a_repository_that_has_another_jar_is_told_and_its_jar_not_kept(
+    machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install_maven(machine, monkeypatch, MAVEN + 'echo theirs > "$folder/a.jar"\n')
+    with pytest.raises(JarsNotFound, match=r"a\.jar: has SHA-256 .*; Maven's repository, or .* has another one; see "):
+        broker_jars()
+    assert not folder_of("broker").exists()
+
+
+def test_the_list_names_every_artefact_of_the_pom_and_the_bytes_are_hashed_in_full(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(jars, "HASHES", LIST)
+    for name in ("broker", "connector"):
+        listed = hashes(name)
+        for coordinate in coordinates(name):
+            _, artefact, version = coordinate.split(":")
+            assert f"{artefact}-{version}.jar" in listed
+        assert {len(bytes.fromhex(digest)) for digest in listed.values()} == {32}
+    assert len(hashes("connector")) == len(coordinates("connector"))
+
+
+def test_jars_that_are_there_need_no_maven(machine: Path) -> None:
+    expect(machine, "one.jar")
     folder_of("broker").mkdir(parents=True)
     (folder_of("broker") / "one.jar").touch()
     assert lacking("broker") is None

@@ -3,6 +3,10 @@
 `pom.xml` says which. They lie in the user's cache, in a folder named after that file's content: another version of it
 fetches anew. `ELASTREAM_KAFKA_JARS` names a folder to be used instead, with one called `broker` and one called
 `connector` in it.
+
+`jars.sha256` says what has to be in each that was fetched, and is looked at before every use. After a change of
+`pom.xml` a fetch fails and leaves what came in `NAME.part`; from there the list is written anew, in the form of
+`sha256sum broker/*.jar connector/*.jar`. What somebody puts into a folder of their own is used as it is.
 """
 
 import fcntl
@@ -19,6 +23,7 @@ from elastream.core.errors import ElastreamError
 from elastream.machine.java import java_home
 
 POM = Path(__file__).with_name("pom.xml")
+HASHES = Path(__file__).with_name("jars.sha256")
 BY_HAND = "ELASTREAM_KAFKA_JARS"
 BROKER = "broker"
 CONNECTOR = "connector"
@@ -28,7 +33,7 @@ Tell = Callable[[str], None]
 
 
 class JarsNotFound(ElastreamError):
-    """Jars that are neither here nor can be fetched."""
+    """Jars that are neither here nor can be fetched, or are not those that they should be."""
 
 
 def silently(line: str) -> None:
@@ -81,25 +86,49 @@ def coordinates(name: str) -> list[str]:
 def _jars(name: str, tell: Tell) -> list[Path]:
     folder = folder_of(name)
     if found := _in(folder):
-        return found
+        return found if os.environ.get(BY_HAND) else _checked(name, found, f"remove {folder} to fetch it anew")
     if missing := lacking(name):
         raise JarsNotFound(missing)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with _one_at_a_time(folder.parent / f"{name}.lock", tell):
             # Another process may have fetched them while we waited.
-            return _in(folder) or _fetch(name, folder, tell)
+            if not _in(folder):
+                _fetch(name, folder, tell)
     except OSError as wrong:
         raise JarsNotFound(
             f"{folder.parent}: cannot keep jars there ({wrong.strerror}); set XDG_CACHE_HOME or {BY_HAND}"
         ) from wrong
+    return _checked(name, _in(folder), f"remove {folder} to fetch it anew")
+
+
+def hashes(name: str) -> dict[str, str]:
+    """SHA-256 by file name of all that belongs to it, in the form of `sha256sum`."""
+    lines = (line.split() for line in HASHES.read_text().splitlines())
+    return {path.partition("/")[2]: digest for digest, path in lines if path.startswith(f"{name}/")}
+
+
+def _checked(name: str, jars: list[Path], remedy: str) -> list[Path]:
+    """The same, if they are those of the list, byte by byte."""
+    known = hashes(name)
+    for jar in jars:
+        if jar.name not in known:
+            raise JarsNotFound(f"{jar}: is none of the jars of the {name}; {remedy}")
+        found = hashlib.sha256(jar.read_bytes()).hexdigest()
+        if found != known[jar.name]:
+            raise JarsNotFound(
+                f"{jar}: has SHA-256 {found[:12]}... and should have {known[jar.name][:12]}...; {remedy}"
+            )
+    if missing := sorted(known.keys() - {jar.name for jar in jars}):
+        raise JarsNotFound(f"{jars[0].parent}: {missing[0]} is missing; {remedy}")
+    return jars
 
 
 def _in(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.jar"))
 
 
-def _fetch(name: str, folder: Path, tell: Tell) -> list[Path]:
+def _fetch(name: str, folder: Path, tell: Tell) -> None:
     """Into a folder of another name, which gets its own when all are there: nobody ever sees half of them."""
     unfinished, log = folder.with_suffix(".part"), folder.with_suffix(".log")
     shutil.rmtree(unfinished, ignore_errors=True)
@@ -112,9 +141,9 @@ def _fetch(name: str, folder: Path, tell: Tell) -> list[Path]:
     _maven(["--batch-mode", f"--activate-profiles={name}", *goal], folder=unfinished, log=log, tell=tell)
     if not _in(jars):
         raise JarsNotFound(f"Kafka: Maven brought no jars for the {name}; see {log}")
+    _checked(name, _in(jars), f"Maven's repository, or what stands in for it, has another one; see {log}")
     jars.replace(folder)
     shutil.rmtree(unfinished)
-    return _in(folder)
 
 
 def _maven(arguments: list[str], *, folder: Path, log: Path, tell: Tell) -> None:
