@@ -1,6 +1,7 @@
 """Processor time and memory of executors on this host, from /proc: the JVM and the Python workers under it.
 
-The driver's own figures leave Python out. Executors on other hosts are not seen here, and theirs stays unknown.
+The driver's own figures leave Python out. Executors on other hosts, or run there as another user than the driver, are
+not seen here, and theirs stays unknown: any user of the host can start a process that looks like one.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 _PROC = Path("/proc")
@@ -24,11 +26,12 @@ class Usage:
 
 
 class HostUsage:
-    """Executors of one application on this host."""
+    """Executors of one application on this host, that belong to one user."""
 
-    def __init__(self, application: str, proc: Path = _PROC) -> None:
+    def __init__(self, application: str, proc: Path = _PROC, owner: int | None = None) -> None:
         self._application = application
         self._proc = proc
+        self._owner_id = os.getuid() if owner is None else owner
         # A command line never changes, and reading it is half the cost.
         self._executors: dict[tuple[int, str], str | None] = {}
         self._ticks_per_s = os.sysconf("SC_CLK_TCK")
@@ -76,11 +79,13 @@ class HostUsage:
         key = pid, stat[19]
         if key not in self._executors:
             try:
+                is_ours = (self._proc / str(pid)).stat().st_uid == self._owner_id
                 words = (self._proc / str(pid) / "cmdline").read_text(errors="replace").split("\0")
             except OSError:
                 return None
-            mine = self._application in words and "--executor-id" in words[:-1]
-            self._executors[key] = words[words.index("--executor-id") + 1] if mine else None
+            said = dict(pairwise(words))
+            mine = is_ours and said.get("--app-id") == self._application and _runs_executor(words)
+            self._executors[key] = said.get("--executor-id") if mine else None
         return self._executors[key]
 
     def _owner(self, pid: int, stats: Mapping[int, list[str]], executors: Mapping[int, str]) -> int | None:
@@ -95,3 +100,8 @@ class HostUsage:
     def _ticks(self, stat: list[str], *, reaped: bool) -> int:
         """User and system time; with that of ended children, which Python's worker daemon has many of."""
         return sum(int(ticks) for ticks in stat[11 : 15 if reaped else 13])
+
+
+def _runs_executor(words: list[str]) -> bool:
+    """Every kind of cluster has a class of its own for it."""
+    return any(word.startswith("org.apache.spark.") and word.endswith("ExecutorBackend") for word in words)

@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+import pytest
+
 from elastream.spark.usage import HostUsage
 
 
@@ -14,18 +16,40 @@ def add(proc: Path, pid: int, parent: int, command: str, arguments: list[str], t
     (folder / "cmdline").write_text("\0".join(arguments) + "\0")
 
 
+BACKEND = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
+MINE = ["java", BACKEND, "--executor-id", "3", "--app-id", "app-1"]
+
+
 def test_an_executor_counts_with_its_python_workers_and_others_do_not(tmp_path: Path) -> None:
     per_s, page = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
-    mine = ["java", "Backend", "--executor-id", "3", "--app-id", "app-1"]
-    add(tmp_path, 10, 1, "java", mine, 5 * per_s, 100)
+    add(tmp_path, 10, 1, "java", MINE, 5 * per_s, 100)
     add(tmp_path, 11, 10, "python3 (daemon)", ["python3"], 2 * per_s, 10)
     add(tmp_path, 12, 11, "python3", ["python3"], per_s, 5)
-    add(tmp_path, 20, 1, "java", [*mine[:-1], "app-2"], 9 * per_s, 900)
-    add(tmp_path, 30, 1, "bash", mine, per_s, 1)
+    add(tmp_path, 20, 1, "java", [*MINE[:-1], "app-2"], 9 * per_s, 900)
+    add(tmp_path, 30, 1, "bash", MINE, per_s, 1)
     (tmp_path / "self").mkdir()
     usage = HostUsage("app-1", tmp_path).read()
     assert list(usage) == ["3"]
     assert (usage["3"].pid, usage["3"].cpu_s, usage["3"].memory_bytes) == (10, 8.0, 115.0 * page)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["java", BACKEND, "--executor-id", "3", "--app-id", "app-2", "--user-class-path", "app-1"],
+        ["java", "app-1", "--executor-id", "3", "--app-id", "app-1"],
+        ["java", BACKEND, "--app-id", "app-1"],
+    ],
+)
+def test_a_process_that_only_names_the_application_is_not_counted(tmp_path: Path, words: list[str]) -> None:
+    add(tmp_path, 10, 1, "java", words, 5, 100)
+    assert HostUsage("app-1", tmp_path).read() == {}
+
+
+def test_a_process_of_another_user_is_not_counted_whatever_it_calls_itself(tmp_path: Path) -> None:
+    add(tmp_path, 10, 1, "java", MINE, 5, 100)
+    assert list(HostUsage("app-1", tmp_path).read()) == ["3"]
+    assert HostUsage("app-1", tmp_path, owner=os.getuid() + 1).read() == {}
 
 
 def test_without_proc_nothing_is_known(tmp_path: Path) -> None:
