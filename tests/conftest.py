@@ -13,6 +13,7 @@ from hypothesis import settings
 from elastream.core.errors import suggestion
 from elastream.kafka.jars import BROKER, lacking
 from elastream.machine.java import JavaNotFound, java_home
+from tests import users
 
 # The same examples on every run and no time limit: a property fails because it is wrong, not because of luck or load.
 settings.register_profile("elastream", derandomize=True, deadline=None)
@@ -53,6 +54,7 @@ CAPABILITIES: dict[str, Callable[[], str | None]] = {
     "spark": missing_for_spark,
     "kafka": missing_for_kafka,
     "browser": missing_for_browser,
+    "users": users.missing,
 }
 
 

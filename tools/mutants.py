@@ -20,6 +20,7 @@ COPIED = ("src", "tests", "experiments", "tools", "pyproject.toml")
 WORKERS = 2
 
 PASSED, FAILED = 0, 1
+DIED, SURVIVED, BROKEN, NOT_TRIED = "died", "SURVIVED", "BROKEN", "not tried"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -653,6 +654,169 @@ MUTANTS = (
         after="tasks=work.tasks",
         test="tests/unit/spark/test_file_log.py::test_how_many_tasks_read_files_follows_the_slots_and_is_no_ceiling",
     ),
+    Mutant(
+        fault="a folder that another user made is accepted",
+        file="src/elastream/machine/private_folder.py",
+        before="        if found.st_uid != os.getuid():\n            raise _refuse(path, found)\n        yield folder",
+        after="        yield folder",
+        test="tests/unit/test_other_users.py::test_what_they_put_in_the_place_of_our_folder_is_refused",
+    ),
+    Mutant(
+        fault="a link in the place of our folder is followed",
+        file="src/elastream/machine/private_folder.py",
+        before="os.open(path.name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=way)",
+        after="os.open(path.name, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=way)",
+        test="tests/unit/test_other_users.py::test_what_they_put_in_the_place_of_our_folder_is_refused",
+    ),
+    Mutant(
+        fault="a folder that was open to others is believed",
+        file="src/elastream/machine/private_folder.py",
+        before="        if mode & 0o077:",
+        after="        if False:",
+        test="tests/unit/test_other_users.py::test_a_folder_of_ours_that_was_open_is_not_believed",
+    ),
+    Mutant(
+        fault="a state file that another user wrote is believed",
+        file="src/elastream/machine/private_folder.py",
+        before="if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid() or found.st_nlink != 1:",
+        after="if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:",
+        test="tests/unit/test_other_users.py::test_a_folder_of_ours_that_was_open_is_not_believed",
+    ),
+    Mutant(
+        fault="folders above ours may be anybody's",
+        file="src/elastream/machine/private_folder.py",
+        before="            _require_firm(path, at, os.fstat(here))\n",
+        after="",
+        test="tests/unit/test_other_users.py::test_a_folder_in_one_of_theirs_is_refused_for_they_could_exchange_it",
+    ),
+    Mutant(
+        fault="a secret is written into what somebody put there",
+        file="src/elastream/machine/private_folder.py",
+        before="    path.unlink(missing_ok=True)\n"
+        "    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)",
+        after="    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)",
+        test="tests/unit/test_other_users.py::test_a_file_is_never_written_through_a_name_that_is_there",
+    ),
+    Mutant(
+        fault="a folder of another user is removed",
+        file="src/elastream/machine/kept_folder.py",
+        before="            with private_folder(self.path):\n                self._remove_large()",
+        after="            if True:\n                self._remove_large()",
+        test="tests/unit/test_other_users.py::test_a_folder_of_theirs_is_not_removed_not_even_when_asked_for_twice",
+    ),
+    Mutant(
+        fault="a runtime directory of another user is used",
+        file="src/elastream/machine/kept_folder.py",
+        before="        with private_folder(path):\n            return path",
+        after="        if path.is_dir():\n            return path\n        return None",
+        test="tests/unit/test_other_users.py::test_a_runtime_directory_of_theirs_is_not_used",
+    ),
+    Mutant(
+        fault="what grows is put into the runtime directory",
+        file="src/elastream/machine/kept_folder.py",
+        before="        if self.path.parent == runtime_directory():",
+        after="        if False:",
+        test="tests/unit/test_cluster_folder.py"
+        "::test_a_cluster_that_stays_lies_in_the_runtime_directory_and_what_grows_does_not",
+    ),
+    Mutant(
+        fault="a process of another owner is ended",
+        file="src/elastream/machine/processes.py",
+        before="if started_at(self.pid) != self.started or owner_of(self.pid) != self.owner:",
+        after="if started_at(self.pid) != self.started:",
+        test="tests/unit/test_cluster_processes.py::test_a_process_of_another_owner_or_command_is_not_signalled",
+    ),
+    Mutant(
+        fault="a process of another command is ended",
+        file="src/elastream/machine/processes.py",
+        before="return not self.command or _ends_with(self.pid, self.command)",
+        after="return True",
+        test="tests/unit/test_cluster_processes.py::test_a_process_of_another_owner_or_command_is_not_signalled",
+    ),
+    Mutant(
+        fault="whoever has the master's port is believed",
+        file="src/elastream/machine/ports.py",
+        before="    return not sockets.isdisjoint(_open_files(owner.pid))",
+        after="    return True",
+        test="tests/unit/test_master_page.py::test_another_process_on_its_port_is_neither_asked_nor_believed",
+    ),
+    Mutant(
+        fault="kill links of the driver are on",
+        file="src/elastream/spark/daemon_settings.py",
+        before='"spark.ui.killEnabled": "false",\n        "spark.pyspark.python"',
+        after='"spark.pyspark.python"',
+        test="tests/unit/test_cluster_settings.py::test_nobody_can_end_anything_on_a_page",
+    ),
+    Mutant(
+        fault="kill links of the master are on",
+        file="src/elastream/spark/daemon_settings.py",
+        before='"spark.ui.killEnabled": "false",\n        "spark.master.ui',
+        after='"spark.master.ui',
+        test="tests/unit/test_cluster_settings.py::test_nobody_can_end_anything_on_a_page",
+    ),
+    Mutant(
+        fault="pages with logs are shown to everybody",
+        file="src/elastream/spark/daemon_settings.py",
+        before='        "spark.ui.filters": PAGE_FILTER,\n',
+        after="",
+        test="tests/unit/test_cluster_settings.py::test_nobody_can_end_anything_on_a_page",
+    ),
+    Mutant(
+        fault="all clusters have the same secret",
+        file="src/elastream/spark/daemon_settings.py",
+        before="SECRET: secrets.token_hex(32),",
+        after='SECRET: "0123456789abcdef" * 4,',
+        test="tests/unit/test_cluster_settings.py::test_every_cluster_has_secrets_of_its_own",
+    ),
+    Mutant(
+        fault="all clusters show their pages for the same key",
+        file="src/elastream/spark/daemon_settings.py",
+        before="secrets.token_bytes(32)",
+        after="bytes(range(32))",
+        test="tests/unit/test_cluster_settings.py::test_every_cluster_has_secrets_of_its_own",
+    ),
+    Mutant(
+        fault="processes of other users are counted as executors",
+        file="src/elastream/spark/usage.py",
+        before=".stat().st_uid == self._owner_id",
+        after=".stat().st_uid >= 0",
+        test="tests/unit/spark/test_usage.py::test_a_process_of_another_user_is_not_counted_whatever_it_calls_itself",
+    ),
+    Mutant(
+        fault="processes of other applications are counted as executors",
+        file="src/elastream/spark/usage.py",
+        before='said.get("--app-id") == self._application',
+        after="self._application in words",
+        test="tests/unit/spark/test_usage.py::test_a_process_that_only_names_the_application_is_not_counted",
+    ),
+    Mutant(
+        fault="the hash of a jar is not looked at",
+        file="src/elastream/kafka/jars.py",
+        before="        if found != known[jar.name]:",
+        after="        if False:",
+        test="tests/unit/test_kafka_jars.py::test_jars_that_are_not_those_of_the_list_are_not_used",
+    ),
+    Mutant(
+        fault="a jar that Maven brings is kept whatever it is",
+        file="src/elastream/kafka/jars.py",
+        before="    _checked(name, _in(jars), f\"Maven's",
+        after="    str(f\"Maven's",
+        test="tests/unit/test_kafka_jars.py::test_a_repository_that_has_another_jar_is_told_and_its_jar_not_kept",
+    ),
+    Mutant(
+        fault="a prepared lock of a journal empties another file",
+        file="src/elastream/loop/folder_lock.py",
+        before="os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK",
+        after="os.O_RDWR | os.O_CREAT",
+        test="tests/unit/test_other_users.py::test_a_lock_of_a_journal_that_they_prepared_empties_no_file_of_ours",
+    ),
+    Mutant(
+        fault="what another user wrote into a journal is learned from",
+        file="src/elastream/loop/resume.py",
+        before="(owner := file.lstat().st_uid) != os.getuid()",
+        after="(owner := file.lstat().st_uid) < 0",
+        test="tests/unit/test_other_users.py::test_what_they_wrote_into_our_journal_is_not_learned_from",
+    ),
 )
 
 
@@ -669,27 +833,30 @@ def main() -> int:
             return 1
         with ThreadPoolExecutor(WORKERS) as pool:
             numbers = range(len(chosen))
-            survivors = sum(pool.map(lambda number: survives(number, chosen[number], Path(folder)), numbers))
-    print(f"{len(chosen) - survivors} of {len(chosen)} mutants died")
-    return 1 if survivors else 0
+            verdicts = list(pool.map(lambda number: plant(number, chosen[number], Path(folder)), numbers))
+    skipped = verdicts.count(NOT_TRIED)
+    print(f"{verdicts.count(DIED)} of {len(chosen)} mutants died{f', {skipped} not tried' if skipped else ''}")
+    return 0 if verdicts.count(DIED) + skipped == len(chosen) else 1
 
 
-def survives(number: int, mutant: Mutant, folder: Path) -> bool:
-    """Plant one fault and run the test that must notice."""
+def plant(number: int, mutant: Mutant, folder: Path) -> str:
+    """Plant one fault, run the test that must notice, and say what came of it."""
     tree = copied(folder / str(number))
     file = tree / mutant.file
     text = file.read_text()
     if text.count(mutant.before) != 1:
-        print(f"BROKEN    {mutant.fault}: {mutant.file} has the text to change {text.count(mutant.before)} times")
-        return True
+        print(f"{BROKEN:9} {mutant.fault}: {mutant.file} has the text to change {text.count(mutant.before)} times")
+        return BROKEN
     file.write_text(text.replace(mutant.before, mutant.after))
     code, output = run([mutant.test], tree)
-    died = code == FAILED
-    print(f"{'died' if died else 'SURVIVED':9} {mutant.fault}\n          by {mutant.test}", flush=True)
-    if not died:
-        print(output)
     shutil.rmtree(tree)
-    return not died
+    # A machine that lacks what the test needs shows nothing, neither way.
+    was_skipped = code == PASSED and " passed" not in output
+    verdict = NOT_TRIED if was_skipped else DIED if code == FAILED else SURVIVED
+    print(f"{verdict:9} {mutant.fault}\n          by {mutant.test}", flush=True)
+    if verdict == SURVIVED:
+        print(output)
+    return verdict
 
 
 def copied(to: Path) -> Path:

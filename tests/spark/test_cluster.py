@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import signal
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +23,11 @@ from elastream.machine.processes import Process, command_line, descendants, proc
 from elastream.spark.admission import require_admission
 from elastream.spark.cluster import ClusterSettings, LocalCluster
 from elastream.spark.cluster_folder import ClusterFolder
+from elastream.spark.daemon_settings import page_key
+from elastream.spark.master_page import token
 from tests.spark.driving import SHORT_LIVED, driver
 from tests.spark.sockets import LOOPBACKS, listening
+from tests.users import begin_as_nobody
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -105,12 +110,16 @@ def test_every_process_listens_on_loopback_only(spark: SparkSession, cluster: Lo
 
 
 def test_the_secret_is_in_private_files_and_on_no_command_line(spark: SparkSession, cluster: LocalCluster) -> None:
-    secret = cluster.settings_for_driver()["spark.authenticate.secret"]
-    assert len(secret) == 64
-    assert not [pid for pid in descendants(os.getpid()) if secret in " ".join(command_line(pid))]
-    holding = [path for path in cluster.folder.rglob("*") if path.is_file() and secret.encode() in path.read_bytes()]
-    assert {path.name for path in holding} == {"daemon.conf", "driver.conf"}
-    assert {path.stat().st_mode & 0o777 for path in holding} == {0o600}
+    secret, key = (
+        cluster.settings_for_driver()["spark.authenticate.secret"],
+        page_key(ClusterFolder(path=cluster.folder)),
+    )
+    assert (len(secret), len(key)) == (64, 43)
+    for text, files in ((secret, {"daemon.conf", "driver.conf"}), (key, {"daemon.conf"})):
+        assert not [pid for pid in descendants(os.getpid()) if text in " ".join(command_line(pid))]
+        holding = [path for path in cluster.folder.rglob("*") if path.is_file() and text.encode() in path.read_bytes()]
+        assert {path.name for path in holding} == files
+        assert {path.stat().st_mode & 0o777 for path in holding} == {0o600}
     assert cluster.folder.stat().st_mode & 0o777 == 0o700
 
 
@@ -140,6 +149,75 @@ def test_who_has_not_the_secret_is_told_so_in_a_line(
 ) -> None:
     with pytest.raises(CannotRun, match=told):
         knock(spark, cluster, change)
+
+
+def asked(requests: list[tuple[str, str]], key: str | None = None) -> list[tuple[int, str]]:
+    """What pages answer to somebody, with the key or without it: status and text."""
+    answers = []
+    for method, url in requests:
+        host, _, path = url.removeprefix("http://").partition("/")
+        line = http.client.HTTPConnection(host, timeout=60)
+        line.request(method, f"/{path}", headers={"Authorization": f"Bearer {token(key, time.time())}"} if key else {})
+        answer = line.getresponse()
+        answers.append((answer.status, answer.read().decode()))
+        line.close()
+    return answers
+
+
+def asked_by_nobody(requests: list[tuple[str, str]]) -> list[tuple[int, str]]:
+    """The same, to another user of the machine."""
+    reading, writing = os.pipe()
+
+    def ask() -> None:
+        with os.fdopen(writing, "w") as answers:
+            json.dump(asked(requests), answers)
+
+    child = begin_as_nobody(ask)
+    os.close(writing)
+    with os.fdopen(reading) as said:
+        answers = [(status, text) for status, text in json.load(said)]
+    os.waitpid(child, 0)
+    return answers
+
+
+@pytest.mark.needs("users")
+def test_another_user_ends_no_job_and_reads_no_output_on_any_page(spark: SparkSession, cluster: LocalCluster) -> None:
+    secret = "what nobody else may read"
+
+    def work(number: int) -> int:
+        sys.stderr.write(f"{secret}\n")
+        time.sleep(3)
+        return number
+
+    context = spark.sparkContext
+    driver, application = context.uiWebUrl, context.applicationId
+    assert driver is not None
+    master = json.loads((cluster.folder / "cluster.json").read_text())["web"]
+    workers = [worker["webuiaddress"] for worker in cluster.page()["workers"]]
+    with ThreadPoolExecutor(1) as pool:
+        total = pool.submit(lambda: context.parallelize([1, 2], 2).map(work).sum())
+        tracker = context.statusTracker()
+        until_s = time.monotonic() + 60
+        while not (tracker.getActiveJobsIds() and tracker.getActiveStageIds()):
+            assert time.monotonic() < until_s
+            time.sleep(0.01)
+        end = [
+            f"{driver}/jobs/job/kill/?id={tracker.getActiveJobsIds()[0]}&terminate=true",
+            f"{driver}/stages/stage/kill/?id={tracker.getActiveStageIds()[0]}&terminate=true",
+            f"{master}/app/kill/?id={application}&terminate=true",
+            f"{master}/workers/kill/?host=127.0.0.1",
+        ]
+        names = [f"appId={application}&executorId={number}&logType=stderr" for number in (0, 1)]
+        logs = [f"{worker}/{kind}/?{name}" for worker in workers for kind in ("log", "logPage") for name in names]
+        read = [f"{master}/", f"{master}/json/", *(f"{worker}/" for worker in workers), *logs]
+        requests = [("POST", url) for url in end] + [("GET", url) for url in (*end, *read)]
+        answers = asked_by_nobody(requests)
+        assert total.result(60) == 3
+    shown = asked([("GET", url) for url in logs], page_key(ClusterFolder(path=cluster.folder)))
+    assert sum(secret in text for _, text in shown) == 4, "each log on both kinds of page, for those who have the key"
+    assert not [text for _, text in answers if secret in text]
+    of_daemons = [status for (_, url), (status, _) in zip(requests, answers, strict=True) if driver not in url]
+    assert set(of_daemons) == {http.client.FORBIDDEN}
 
 
 def test_nothing_is_left_after_an_exception(cluster: LocalCluster) -> None:

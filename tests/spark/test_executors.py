@@ -22,7 +22,6 @@ from elastream.core.observation import Pool
 from elastream.loop.clock import SystemClock
 from elastream.spark.cluster import LocalCluster
 from elastream.spark.executors import Limits
-from elastream.spark.master_page import master_page
 from elastream.spark.observing import POOL
 from elastream.spark.platform import SparkPlatform
 from tests.spark.driving import driver
@@ -72,7 +71,7 @@ class Loop:
             self.platform.apply(decision)
         except ApplyFailed as failed:
             self.troubles.append(str(failed))
-        self.counted.append(master_page(self.cluster.web)["activeapps"][0]["cores"])
+        self.counted.append(self.cluster.page()["activeapps"][0]["cores"])
         return now.pools[0]
 
     def until(self, holds: Callable[[Pool], bool], what: str) -> Pool:

@@ -9,7 +9,7 @@ from elastream.cli import main
 from elastream.machine.processes import Process
 from elastream.spark.cluster_folder import ClusterFolder, ClusterState
 
-GONE = Process(pid=1, started="before the flood")
+GONE = Process(pid=1, started="before the flood", owner=0, command=("init",))
 
 
 @pytest.mark.parametrize("command", ["up", "down", "status"])

@@ -2,18 +2,21 @@
 
 import json
 import os
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from elastream.core.errors import BadInput
+from elastream.machine.keeper import Orders, the_folder
 from elastream.machine.keeping import down
-from elastream.machine.kept_folder import remove_if_left, temporary, write_private
-from elastream.machine.processes import Process, process
+from elastream.machine.kept_folder import remove_if_left, standing, temporary
+from elastream.machine.private_folder import write_private
+from elastream.machine.processes import Process, this_process
 from elastream.spark.cluster_folder import ClusterError, ClusterFolder, ClusterState
 
-GONE = Process(pid=1, started="before the flood")
+GONE = Process(pid=1, started="before the flood", owner=0, command=("init",))
 
 
 def state(keeper: Process = GONE) -> ClusterState:
@@ -44,14 +47,14 @@ def test_no_cluster_is_none(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"version": 0}', '{"version": 1, "keeper": {"pid": 1}}'])
 def test_a_file_that_is_no_state_is_named(tmp_path: Path, text: str) -> None:
-    (tmp_path / "cluster.json").write_text(text)
+    write_private(tmp_path / "cluster.json", text)
+    tmp_path.chmod(0o700)
     with pytest.raises(ClusterError, match=r"cluster.json: is not the state of a cluster"):
         ClusterFolder(path=tmp_path).read()
 
 
 def test_a_cluster_is_up_only_while_its_keeper_runs_and_it_has_an_address() -> None:
-    me = process(os.getpid())
-    assert me is not None
+    me = this_process()
     assert not state(me).is_up
     assert replace(state(me), master="spark://127.0.0.1:1").is_up
     assert not replace(state(GONE), master="spark://127.0.0.1:1").is_up
@@ -91,8 +94,9 @@ def test_removing_spares_what_somebody_put_there(tmp_path: Path) -> None:
 def test_removing_follows_no_link_out_of_the_folder(tmp_path: Path) -> None:
     folder = ClusterFolder(path=tmp_path / "cluster")
     folder.make()
-    (tmp_path / "precious").mkdir()
-    folder.scratch.symlink_to(tmp_path / "precious")
+    (tmp_path / "precious").mkdir(mode=0o700)
+    folder.conf.symlink_to(tmp_path / "precious")
+    folder.large.symlink_to(tmp_path / "precious")
     folder.remove()
     assert (tmp_path / "precious").exists()
     assert not folder.path.exists()
@@ -119,10 +123,48 @@ def test_a_folder_whose_keeper_was_killed_goes_when_the_next_cluster_starts(
     assert new.path.stat().st_mode & 0o777 == 0o700
 
 
+@pytest.fixture
+def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What a login gives to its user, and a folder for temporary files beside it."""
+    for name in ("runtime", "tmp"):
+        (tmp_path / name).mkdir(mode=0o700)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "runtime"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    return tmp_path / "runtime"
+
+
+def test_a_cluster_that_stays_lies_in_the_runtime_directory_and_what_grows_does_not(runtime: Path) -> None:
+    folder = standing(ClusterFolder)
+    assert folder.path == runtime / "elastream-cluster"
+    folder.make()
+    folder.make_parts()
+    folder.write(state())
+    large = folder.large.resolve()
+    assert large.parent == runtime.parent / "tmp"
+    assert large.stat().st_mode & 0o777 == 0o700
+    assert folder.scratch.resolve().parent == large
+    assert down(folder)
+    assert list(runtime.iterdir()) == list(large.parent.iterdir()) == []
+
+
+def test_a_runtime_directory_that_others_can_enter_is_not_used(runtime: Path) -> None:
+    runtime.chmod(0o755)
+    assert standing(ClusterFolder).path == runtime.parent / "tmp" / f"elastream-cluster.{os.getuid()}"
+
+
+def test_what_grows_goes_even_if_the_runtime_directory_goes_first(runtime: Path) -> None:
+    orders = Orders(folder=str(standing(ClusterFolder).path), parent=None, wanted={})
+    with the_folder(orders, ClusterFolder) as folder:
+        large = folder.large.resolve()
+        (large / "shuffle").write_text("much")
+        shutil.rmtree(runtime)
+    assert not large.exists()
+
+
 def test_stopping_cleans_up_after_a_killed_keeper_and_signals_nobody_else(tmp_path: Path) -> None:
     folder = made(tmp_path / "cluster")
     # The ids now belong to others, here to this very process.
-    stranger = Process(pid=os.getpid(), started=GONE.started)
+    stranger = replace(this_process(), started=GONE.started)
     folder.write(replace(state(stranger), daemons={"master": stranger}))
     assert down(folder)
     assert not folder.path.exists()

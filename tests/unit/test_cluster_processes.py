@@ -1,12 +1,14 @@
 """Processes are known by id and start, so that an id that was given anew is never mistaken for the old one."""
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
+from typing import Any
 
 import pytest
 
@@ -53,6 +55,40 @@ def test_a_process_that_has_the_id_of_ours_by_chance_is_not_signalled(sleeper: s
     assert sleeper.poll() is None
 
 
+@pytest.mark.parametrize("other", [{"owner": 65533}, {"command": ("sleep", "60")}])
+def test_a_process_of_another_owner_or_command_is_not_signalled(
+    sleeper: subprocess.Popen[bytes], other: dict[str, Any]
+) -> None:
+    ours = process(sleeper.pid, ["600"])
+    assert ours is not None
+    assert ours.is_running
+    assert not replace(ours, **other).is_running
+    assert not replace(ours, **other).send(signal.SIGKILL)
+    assert sleeper.poll() is None
+
+
+def test_a_process_without_a_command_is_not_read_from_a_file(sleeper: subprocess.Popen[bytes]) -> None:
+    ours = process(sleeper.pid, ["600"])
+    assert ours is not None
+    assert Process.from_json(json.loads(json.dumps(asdict(ours)))) == ours
+    with pytest.raises(ValueError, match="without a command"):
+        Process.from_json(asdict(known(sleeper.pid)))
+
+
+def test_a_script_that_becomes_another_program_is_still_known() -> None:
+    with subprocess.Popen(["sh", "-c", 'read line; exec sleep "$1"', "sh", "600"], stdin=subprocess.PIPE) as child:
+        ours = process(child.pid, ["600"])
+        assert ours is not None
+        assert child.stdin is not None
+        child.stdin.write(b"now\n")
+        child.stdin.flush()
+        until_s = time.monotonic() + 20
+        while command_line(child.pid) != ["sleep", "600"]:
+            assert time.monotonic() < until_s
+            time.sleep(0.01)
+        assert ours.send(signal.SIGKILL)
+
+
 def test_waiting_has_an_end(sleeper: subprocess.Popen[bytes]) -> None:
     assert not known(sleeper.pid).wait(0.01)
 
@@ -61,7 +97,7 @@ def test_an_id_that_nobody_has_is_no_process() -> None:
     child = subprocess.Popen(["true"])
     child.wait()
     assert process(child.pid) is None
-    assert not Process(pid=child.pid, started="").send(signal.SIGKILL)
+    assert not Process(pid=child.pid, started="", owner=os.getuid()).send(signal.SIGKILL)
     assert command_line(child.pid) == []
 
 

@@ -8,8 +8,15 @@ import pytest
 from elastream.core.errors import BadInput
 from elastream.machine.memory import mebibytes
 from elastream.spark.cluster import ClusterSettings, LocalCluster, spark_home
-from elastream.spark.cluster_folder import ClusterError, ClusterFolder
-from elastream.spark.daemon_settings import daemon_environment, properties, read_properties
+from elastream.spark.cluster_folder import SECRET, ClusterError, ClusterFolder
+from elastream.spark.daemon_settings import (
+    PAGE_KEY,
+    daemon_environment,
+    properties,
+    read_properties,
+    write_daemon_settings,
+    write_driver_settings,
+)
 
 
 @pytest.mark.parametrize(
@@ -68,3 +75,41 @@ def test_daemons_do_not_follow_the_settings_of_another_spark(tmp_path: Path) -> 
 def test_properties_are_read_back_as_they_were_written() -> None:
     settings = {"spark.master": "spark://127.0.0.1:1", "options": r"-a '-Dfolder=/a b\c'"}
     assert read_properties(properties(settings)) == settings
+
+
+def written(path: Path) -> tuple[dict[str, str], dict[str, str]]:
+    """What daemons and drivers of a new cluster are set to."""
+    folder = ClusterFolder(path=path)
+    folder.make()
+    folder.make_parts()
+    write_daemon_settings(folder)
+    write_driver_settings(folder, "spark://127.0.0.1:1")
+    return read_properties(folder.read_file(folder.daemon_file)), read_properties(folder.read_file(folder.driver_file))
+
+
+def test_every_cluster_has_secrets_of_its_own(tmp_path: Path) -> None:
+    one, other = written(tmp_path / "one")[0], written(tmp_path / "other")[0]
+    for key in (SECRET, PAGE_KEY):
+        assert one[key] != other[key]
+        assert min(len(set(one[key])), len(set(other[key]))) > 8
+    assert one[SECRET] != one[PAGE_KEY]
+
+
+def test_nobody_can_end_anything_on_a_page(tmp_path: Path) -> None:
+    daemon, driver = written(tmp_path / "cluster")
+    assert daemon["spark.ui.killEnabled"] == driver["spark.ui.killEnabled"] == "false"
+    assert daemon["spark.master.ui.decommission.allow.mode"] == "DENY"
+    assert daemon["spark.master.rest.enabled"] == "false"
+    assert daemon["spark.ui.filters"] == "org.apache.spark.ui.JWSFilter"
+    assert PAGE_KEY not in driver
+
+
+def test_a_spark_that_cannot_close_its_pages_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "spark-class").touch()
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path))
+    with (
+        pytest.raises(BadInput, match=r"has no jjwt-impl.* cannot close its pages to other users"),
+        LocalCluster(),
+    ):
+        pass

@@ -9,7 +9,7 @@ from elastream.cli import main
 from elastream.kafka.broker_folder import BrokerFolder, BrokerState
 from elastream.machine.processes import Process
 
-GONE = Process(pid=1, started="before the flood")
+GONE = Process(pid=1, started="before the flood", owner=0, command=("init",))
 
 
 @pytest.mark.parametrize("command", ["up", "down", "status"])

@@ -49,6 +49,7 @@ def up(
     """Start a cluster that stays until `elastream cluster down`.
 
     It listens on loopback only, and lets in only who has the secret, which lies in a file that only you can read.
+    Without --folder it lies in your runtime directory, if you have one, and ends when that goes with your last login.
 
     [bold]Examples[/bold]
 
@@ -127,4 +128,4 @@ def _sentence(now: ClusterStatus) -> str:
     if not now.page:
         return f"broken: the master of the cluster in {path} does not answer"
     workers = f"{now.workers_alive} of {state.workers} workers, {state.cores} cores and {state.memory} each"
-    return f"up: {state.master} ({workers}; {now.page.get('coresused', 0)} cores in use; page {state.web})"
+    return f"up: {state.master} ({workers}; {now.page.get('coresused', 0)} cores in use; logs in {path})"

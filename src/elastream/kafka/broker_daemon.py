@@ -12,9 +12,9 @@ from dataclasses import replace
 from elastream.kafka.broker_folder import BrokerError, BrokerFolder, BrokerState
 from elastream.machine.children import LOOK_EVERY_S, Children, end_with_parent
 from elastream.machine.keeper import Pause
-from elastream.machine.kept_folder import write_private
 from elastream.machine.ports import LOOPBACK, ReservedPort
-from elastream.machine.processes import process
+from elastream.machine.private_folder import write_private
+from elastream.machine.processes import this_process
 
 # Said once the controller has let the broker in, so that a record that is written then can be read.
 READY_LINE = "Kafka Server started"
@@ -59,13 +59,10 @@ class BrokerDaemon:
         self.commands: Mapping[str, Callable[[], None]] = {"start": self._launch, "stop": self._stop}
         self._reserved: tuple[ReservedPort, ...] = ()
         self._children = Children("broker", pause)
-        me = process(os.getpid())
-        assert me is not None
-        self._state = BrokerState(keeper=me, daemons={}, heap=heap)
+        self._state = BrokerState(keeper=this_process(), daemons={}, heap=heap)
 
     def start(self) -> None:
         self._reserved = tuple(ReservedPort("broker", port) for port in (self.port, None, None))
-        self.folder.make_parts()
         self.folder.write(self._state)
         clients, controller, secured = (port.number for port in self._reserved)
         settings = server_settings(self.folder, clients, controller)

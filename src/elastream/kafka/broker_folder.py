@@ -40,7 +40,7 @@ class BrokerFolder(KeptFolder[BrokerState]):
     @property
     def data(self) -> Path:
         """Topics, and Kafka's own records of them."""
-        return self.path / "data"
+        return self.large / "data"
 
     @property
     def log_file(self) -> Path:
@@ -49,7 +49,7 @@ class BrokerFolder(KeptFolder[BrokerState]):
     @property
     def temporary(self) -> Path:
         """What a JVM would leave in /tmp when killed, such as unpacked libraries."""
-        return self.path / "tmp"
+        return self.large / "tmp"
 
     @property
     def parts(self) -> tuple[Path, ...]:

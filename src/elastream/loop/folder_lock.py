@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import stat
 from pathlib import Path
 
 from elastream.core.errors import JournalError
@@ -24,9 +25,14 @@ class FolderLock:
         if self._file is not None:
             raise JournalError(f"{self.path.parent}: the journal is already open")
         try:
-            file = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
+            file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
         except OSError as wrong:
             raise JournalError(f"{self.path}: cannot be opened: {wrong.strerror}") from wrong
+        found = os.fstat(file)
+        if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
+            # Somebody who can write the folder would have us empty another file of ours.
+            os.close(file)
+            raise JournalError(f"{self.path}: is no file of this folder alone; remove it or choose another folder")
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.ftruncate(file, 0)

@@ -1,15 +1,18 @@
 """A restarted controller goes on with what the one before it had learned."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
 from elastream.core.decision import Decision
 from elastream.core.errors import JournalError
 from elastream.core.observation import Observation
+from elastream.loop.journal import journal_files
 from elastream.loop.journal_format import Header, Shape, differs, elastream_version, fingerprint, shape
 from elastream.loop.planner import Planner
 from elastream.loop.recording import Part, read
 from elastream.loop.replay import alike
+from elastream.machine.private_folder import owner_name
 
 # A clock that is set right by the network jumps by less; a machine that started again or slept is off by more.
 _CLOCKS_APART_S = 60.0
@@ -47,6 +50,9 @@ def last_size(path: Path) -> int | None:
 
 def _newest(path: Path) -> tuple[Part, list[tuple[Observation, Decision]]]:
     """The newest file with a look in it, its looks and what was decided on them."""
+    for file in journal_files(path) if path.is_dir() else [path]:
+        if file.exists() and (owner := file.lstat().st_uid) != os.getuid():
+            raise _StartAnew(f"{file.name} was written by another user, {owner_name(owner)}")
     for part in reversed(read(path).parts):
         looks = [(t.observation, t.decision) for t in part.ticks if t.observation and t.decision]
         if looks:

@@ -55,7 +55,7 @@ class Children:
         # `collect` waits for it, together with those that nobody here has started.
         daemon.returncode = 0
         self._logs[name] = log
-        known = process(daemon.pid)
+        known = process(daemon.pid, command[1:])
         if known is None:
             raise DaemonFailed(f"{self.thing}: {name} ended at once: {self._last_words(name)}")
         self.named[name] = known

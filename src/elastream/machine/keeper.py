@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from elastream.core.errors import BadInput, ElastreamError
-from elastream.machine.kept_folder import Folder, temporary
+from elastream.machine.kept_folder import Folder, remove_own, temporary
 from elastream.machine.processes import IS_LINUX
 
 # From <linux/prctl.h>.
@@ -175,16 +175,19 @@ def obey(daemons: Daemons, command: str) -> None:
 @contextlib.contextmanager
 def the_folder(orders: Orders, kind: type[Folder]) -> Iterator[Folder]:
     """Made and locked; gone at the end."""
-    if orders.folder is None:
-        folder = temporary(kind)
-    else:
-        folder = kind(path=Path(orders.folder))
-        folder.make()
+    folder = temporary(kind) if orders.folder is None else kind(path=Path(orders.folder))
+    folder.make()
     with folder.locked():
+        large: Path | None = None
         try:
+            folder.make_parts()
+            large = folder.large.resolve()
             yield folder
         finally:
             folder.remove()
+            # The runtime directory may go at the end of a login, and with it the only link to this.
+            if large is not None:
+                remove_own(large)
 
 
 def read_line() -> bytes:

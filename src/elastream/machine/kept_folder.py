@@ -4,7 +4,6 @@ import fcntl
 import json
 import os
 import shutil
-import stat
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -14,10 +13,11 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from elastream.core.errors import BadInput, ElastreamError
+from elastream.machine.private_folder import NotPrivate, own_folder, private_folder, read_private, write_private
 from elastream.machine.processes import Process
 
 # Of the form of the state file; a file of another form is refused, not guessed at.
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,8 +59,8 @@ class KeptState(ABC):
         known = json.loads(text)
         if known.pop("version") != VERSION:
             raise ValueError("another version")
-        keeper = Process(**known.pop("keeper"))
-        daemons = {name: Process(**daemon) for name, daemon in known.pop("daemons").items()}
+        keeper = Process.from_json(known.pop("keeper"))
+        daemons = {name: Process.from_json(daemon) for name, daemon in known.pop("daemons").items()}
         return cls(keeper=keeper, daemons=daemons, **known)
 
 
@@ -96,31 +96,71 @@ class KeptFolder(ABC, Generic[State]):
     def lock_file(self) -> Path:
         return self.path / "lock"
 
+    @property
+    def large(self) -> Path:
+        """What may grow: not in the user's runtime directory, which may be memory."""
+        return self.path / "large"
+
     def make(self) -> None:
         """Make the folder, or take one that is empty or was left by a keeper that is gone."""
         try:
-            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-            found = self.path.lstat()
+            if not self._is_there():
+                self.path.mkdir(mode=0o700, parents=True)
+            self._require_usable()
         except OSError as wrong:
             raise BadInput(f"{self.path}: cannot be a {self.thing}'s folder: {wrong.strerror}") from wrong
-        # In a folder that others can write, such as /tmp, a name of ours may have been taken to read secrets.
-        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
-            raise BadInput(f"{self.path}: is not a folder of yours; name another one")
-        strange = sorted({entry.name for entry in self.path.iterdir()} - {entry.name for entry in self._entries()})
-        if strange:
-            raise BadInput(
-                f"{self.path}: holds {strange[0]!r}, which is no part of a {self.thing}; name an empty folder"
-            )
-        self.path.chmod(0o700)
 
     def make_parts(self) -> None:
+        """Make the folders in it, when it is locked: what may grow begins empty."""
+        self._remove_large()
+        if self.path.parent == runtime_directory():
+            self.large.symlink_to(tempfile.mkdtemp(prefix=self._large_prefix))
+        else:
+            self.large.mkdir()
         for folder in self.parts:
             folder.mkdir(exist_ok=True)
+
+    def _is_there(self) -> bool:
+        """Looks at the folders above it too, before any is made in them."""
+        try:
+            with own_folder(self.path):
+                return True
+        except FileNotFoundError:
+            return False
+
+    def _require_usable(self) -> None:
+        with own_folder(self.path) as folder:
+            strange = sorted(set(os.listdir(folder)) - {entry.name for entry in self._entries()})  # noqa: PTH208 (see below)
+            if strange:
+                raise BadInput(
+                    f"{self.path}: holds {strange[0]!r}, which is no part of a {self.thing}; name an empty folder"
+                )
+            if os.fstat(folder).st_mode & 0o077:
+                os.fchmod(folder, 0o700)
+                # Whatever came before it was closed, others may have put there.
+                if os.listdir(folder):  # noqa: PTH208 (of what was opened, not of its name)
+                    raise NotPrivate(
+                        f"{self.path}: was open to others and is not empty; see what is in it and remove it"
+                    )
+
+    @property
+    def _large_prefix(self) -> str:
+        return f"elastream-{self.thing}.large-"
+
+    def _remove_large(self) -> None:
+        if self.large.is_symlink():
+            target = self.large.readlink()
+            if target.name.startswith(self._large_prefix):
+                remove_own(target)
+            self.large.unlink(missing_ok=True)
+        else:
+            # A process that is just ending may still make or remove files.
+            shutil.rmtree(self.large, ignore_errors=True)
 
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Held by the keeper as long as it lives; the system lets go of it however the keeper ends."""
-        file = os.open(self.lock_file, os.O_RDWR | os.O_CREAT, 0o600)
+        file = os.open(self.lock_file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         try:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -133,10 +173,12 @@ class KeptFolder(ABC, Generic[State]):
             os.close(file)
 
     def read(self) -> State | None:
-        """What was written last, or None if nothing is kept there."""
+        """What was written last, or None if nothing is kept there; NotPrivate if another user may have written it."""
         try:
-            return self.parse(self.state_file.read_text())
-        except (FileNotFoundError, NotADirectoryError):
+            with own_folder(self.path) as folder:
+                os.stat(self.state_file.name, dir_fd=folder, follow_symlinks=False)
+            return self.parse(self.read_file(self.state_file))
+        except FileNotFoundError:
             return None
         except OSError as wrong:
             raise self.trouble(f"{self.state_file}: cannot be read: {wrong.strerror}") from wrong
@@ -145,6 +187,18 @@ class KeptFolder(ABC, Generic[State]):
                 f"{self.state_file}: is not the state of a {self.thing} ({wrong}); remove the folder"
             ) from wrong
 
+    def read_file(self, path: Path) -> str:
+        """The text of a file in it, that nobody else can have written."""
+        with private_folder(self.path) as folder:
+            if path.parent == self.path:
+                return read_private(folder, path)
+            # One step further, into a part.
+            way = os.open(path.parent.name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
+            try:
+                return read_private(way, path)
+            finally:
+                os.close(way)
+
     def write(self, state: State) -> None:
         """Replace the state as a whole, so that a reader never finds half of it."""
         write_private(self._new_state_file, state.to_json())
@@ -152,14 +206,15 @@ class KeptFolder(ABC, Generic[State]):
 
     def remove(self) -> None:
         """Remove what belongs here, and the folder if nothing else is in it."""
-        for entry in self._entries():
-            if entry.is_dir() and not entry.is_symlink():
-                # A process that is just ending may still make or remove files.
-                shutil.rmtree(entry, ignore_errors=True)
-            else:
-                entry.unlink(missing_ok=True)
         try:
-            self.path.rmdir()
+            with private_folder(self.path):
+                self._remove_large()
+                for entry in self._entries():
+                    if entry.is_dir() and not entry.is_symlink():
+                        shutil.rmtree(entry, ignore_errors=True)
+                    else:
+                        entry.unlink(missing_ok=True)
+                self.path.rmdir()
         except FileNotFoundError:
             pass
         except OSError as wrong:
@@ -170,17 +225,28 @@ class KeptFolder(ABC, Generic[State]):
         return self.path / f"{self.thing}.new"
 
     def _entries(self) -> tuple[Path, ...]:
-        return (*self.parts, self._new_state_file, self.state_file, self.lock_file)
+        small = (part for part in self.parts if part.parent == self.path)
+        return (*small, self.large, self._new_state_file, self.state_file, self.lock_file)
 
 
-def write_private(path: Path, text: str) -> None:
-    """Write a file that was readable by nobody else at any moment."""
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        file.write(text)
+def runtime_directory() -> Path | None:
+    """The folder that a login gives to its user alone; None without one that is ours and closed to others."""
+    path = Path(os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}")
+    if not path.is_absolute():
+        return None
+    try:
+        with private_folder(path):
+            return path
+    except (NotPrivate, OSError):
+        return None
 
 
 def standing(kind: type[Folder]) -> Folder:
     """Where one that is to stay lies unless told otherwise: one for each user of the machine."""
+    runtime = runtime_directory()
+    if runtime is not None:
+        return kind(path=runtime / f"elastream-{kind.thing}")
+    # Anybody could take this name first; then the folder is refused.
     return kind(path=Path(tempfile.gettempdir()) / f"elastream-{kind.thing}.{os.getuid()}")
 
 
@@ -194,10 +260,19 @@ def temporary(kind: type[Folder]) -> Folder:
 
 def remove_if_left(folder: KeptFolder[Any]) -> None:
     try:
-        if folder.path.lstat().st_uid != os.getuid() or folder.read() is None:
+        if folder.read() is None:
             return
         with folder.locked():
             folder.remove()
-    except (folder.trouble, OSError):
+    except (NotPrivate, folder.trouble, OSError):
         # In use, or not ours to judge: the next one starts in spite of it.
+        return
+
+
+def remove_own(path: Path) -> None:
+    """A folder with all that is in it, if it is there and ours alone."""
+    try:
+        with private_folder(path):
+            shutil.rmtree(path, ignore_errors=True)
+    except (NotPrivate, OSError):
         return

@@ -1,11 +1,16 @@
 """Ports that stay ours until a daemon listens on them, and from one start of it to the next."""
 
+import contextlib
 import socket
+from collections.abc import Iterator
+from pathlib import Path
 
 from elastream.core.errors import BadInput
-from elastream.machine.processes import IS_LINUX
+from elastream.machine.processes import IS_LINUX, PROC, Process
 
 LOOPBACK = "127.0.0.1"
+# Of /proc/net/tcp.
+_LISTENING = "0A"
 
 
 class ReservedPort:
@@ -32,3 +37,34 @@ class ReservedPort:
 
     def close(self) -> None:
         self._socket.close()
+
+
+def listens(owner: Process, port: int) -> bool:
+    """Whether it is this process, and not one of somebody else, that accepts connections to a port of this machine."""
+    if not owner.is_running:
+        return False
+    if not IS_LINUX:
+        return True
+    sockets = {
+        f"socket:[{rest[5]}]"
+        for family in ("tcp", "tcp6")
+        for _, local, _, state, *rest in map(str.split, _read(PROC / "net" / family).splitlines()[1:])
+        if state == _LISTENING and int(local.rpartition(":")[2], 16) == port
+    }
+    return not sockets.isdisjoint(_open_files(owner.pid))
+
+
+def _open_files(pid: int) -> Iterator[str]:
+    with contextlib.suppress(OSError):
+        for file in (PROC / str(pid) / "fd").iterdir():
+            # Others are opened and closed while we look.
+            with contextlib.suppress(FileNotFoundError):
+                yield str(file.readlink())
+
+
+def _read(path: Path) -> str:
+    """Nothing of a family of addresses that this system has not."""
+    try:
+        return path.read_text()
+    except OSError:
+        return ""

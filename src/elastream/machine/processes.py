@@ -6,10 +6,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any, Self
 
 PROC = Path("/proc")
 IS_LINUX = sys.platform == "linux"
@@ -19,14 +20,27 @@ LOOK_EVERY_S = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Process:
-    """A process by its id and its start: an id alone may by now belong to another process."""
+    """A process by its id, start, owner and command: an id alone may by now belong to another process."""
 
     pid: int
     started: str
+    owner: int
+    command: tuple[str, ...] = ()
+    """The last words of it, if they are known: the first ones change when a script becomes the program it starts."""
 
     @property
     def is_running(self) -> bool:
-        return started_at(self.pid) == self.started
+        if started_at(self.pid) != self.started or owner_of(self.pid) != self.owner:
+            return False
+        return not self.command or _ends_with(self.pid, self.command)
+
+    @classmethod
+    def from_json(cls, known: Mapping[str, Any]) -> Self:
+        """As `asdict` gave it; the words of its command must be there."""
+        words = known["command"]
+        if not words or not all(isinstance(word, str) for word in words):
+            raise ValueError("a process without a command")
+        return cls(**{**known, "command": tuple(words)})
 
     def send(self, number: signal.Signals) -> bool:
         """Signal it, and whether it was there to be signalled."""
@@ -61,19 +75,39 @@ class Process:
         return True
 
 
-def process(pid: int) -> Process | None:
+def process(pid: int, command: Sequence[str] = ()) -> Process | None:
     """The process that has this id now; None if none has, or it has ended and waits to be collected."""
-    started = started_at(pid)
-    return None if started is None else Process(pid=pid, started=started)
+    started, owner = started_at(pid), owner_of(pid)
+    if started is None or owner is None:
+        return None
+    return Process(pid=pid, started=started, owner=owner, command=tuple(command))
+
+
+def this_process() -> Process:
+    """The one that asks, with its arguments."""
+    me = process(os.getpid(), sys.orig_argv[1:])
+    assert me is not None
+    return me
 
 
 def started_at(pid: int) -> str | None:
     """When the process with this id began, in a form that is only good for comparing."""
     if not IS_LINUX:
-        shown = subprocess.run(["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False)
-        return shown.stdout.strip() or None
+        return _shown_by_ps(pid, "lstart=")
     fields = _stat(pid)
     return None if fields is None or fields[0] in "ZX" else f"{_boot()}:{fields[19]}"
+
+
+def owner_of(pid: int) -> int | None:
+    """The user whose process it is."""
+    if not IS_LINUX:
+        shown = _shown_by_ps(pid, "uid=")
+        return int(shown) if shown else None
+    try:
+        text = (PROC / str(pid) / "status").read_text(errors="replace")
+    except OSError:
+        return None
+    return next((int(line.split()[1]) for line in text.splitlines() if line.startswith("Uid:")), None)
 
 
 def descendants(pid: int) -> list[int]:
@@ -102,6 +136,17 @@ def command_line(pid: int) -> list[str]:
 def process_ids() -> Iterator[int]:
     """Of all processes there are (Linux)."""
     return (int(entry.name) for entry in PROC.iterdir() if entry.name.isdecimal())
+
+
+def _ends_with(pid: int, words: tuple[str, ...]) -> bool:
+    if not IS_LINUX:
+        return (_shown_by_ps(pid, "command=") or "").endswith(" ".join(words))
+    return tuple(command_line(pid)[-len(words) :]) == words
+
+
+def _shown_by_ps(pid: int, column: str) -> str | None:
+    shown = subprocess.run(["ps", "-ww", "-o", column, "-p", str(pid)], capture_output=True, text=True, check=False)
+    return shown.stdout.strip() or None
 
 
 def _stat(pid: int) -> list[str] | None:

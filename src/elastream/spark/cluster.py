@@ -11,7 +11,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from elastream.core.errors import BadInput
 from elastream.core.extras import MissingExtra
@@ -21,7 +21,9 @@ from elastream.machine.keeper import Orders
 from elastream.machine.keeping import Keeper
 from elastream.machine.memory import mebibytes
 from elastream.spark.cluster_folder import ClusterError, ClusterFolder, ClusterState, standing_folder
+from elastream.spark.daemon_settings import page_key
 from elastream.spark.driver import DriverEnvironment, settings_for_driver
+from elastream.spark.master_page import master_page
 
 # More than anyone's machine holds; a slip of the keyboard should not start a thousand JVMs.
 MOST_WORKERS = 64
@@ -99,10 +101,10 @@ class LocalCluster:
         """Its address, such as `spark://127.0.0.1:40123`."""
         return self._running()[1].master or ""
 
-    @property
-    def web(self) -> str:
-        """The master's page, on loopback."""
-        return self._running()[1].web or ""
+    def page(self) -> dict[str, Any]:
+        """What the master says of its workers and applications."""
+        folder, state = self._running()
+        return master_page(state.web or "", state.daemons["master"], page_key(folder))
 
     @property
     def pids(self) -> dict[str, int]:
@@ -142,11 +144,20 @@ def _orders(settings: ClusterSettings, *, parent: int | None, folder: ClusterFol
         "memory": f"{mebibytes(settings.memory)}m",
         "daemon_memory": f"{mebibytes(settings.daemon_memory)}m",
         "patience_s": settings.patience_s,
-        "spark_home": str(spark_home()),
+        "spark_home": str(_closed(spark_home())),
         "java_home": str(java_home().path),
         "environment": dict(os.environ),
     }
     return Orders(folder=None if folder is None else str(folder.path), parent=parent, wanted=wanted)
+
+
+def _closed(home: Path) -> Path:
+    """A Spark that has all that the filter of its pages needs."""
+    if not any((home / "jars").glob("jjwt-impl-*.jar")):
+        raise BadInput(
+            f"{home}: this Spark has no jjwt-impl-*.jar and cannot close its pages to other users; unset SPARK_HOME"
+        )
+    return home
 
 
 def spark_home() -> Path:

@@ -48,17 +48,17 @@ class ClusterFolder(KeptFolder[ClusterState]):
     @property
     def executors(self) -> Path:
         """Working folders of executors, with what they print."""
-        return self.path / "executors"
+        return self.large / "executors"
 
     @property
     def scratch(self) -> Path:
         """Shuffle files and local state."""
-        return self.path / "scratch"
+        return self.large / "scratch"
 
     @property
     def temporary(self) -> Path:
         """What the JVMs and Python workers would leave in /tmp when killed, such as unpacked libraries."""
-        return self.path / "tmp"
+        return self.large / "tmp"
 
     @property
     def daemon_file(self) -> Path:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from elastream.spark.cluster_folder import ClusterFolder, ClusterState
+from elastream.spark.daemon_settings import page_key
 from elastream.spark.master_page import alive_workers, master_page
 
 
@@ -35,7 +36,7 @@ class ClusterStatus:
             return where
         return where | {
             "master": self.state.master,
-            "web": self.state.web,
+            "logs": str(self.folder.path),
             "properties": str(self.folder.driver_file),
             "workers": {"wanted": self.state.workers, "alive": self.workers_alive},
             "cores": {"each": self.state.cores, "used": self.page.get("coresused")},
@@ -51,6 +52,5 @@ def status(folder: ClusterFolder) -> ClusterStatus:
     if state is None:
         return ClusterStatus(folder=folder, state=None, running=frozenset(), page={})
     running = state.running()
-    # Another program may have the port of a master that is gone.
-    page = master_page(state.web) if state.web is not None and "master" in running else {}
+    page = {} if state.web is None else master_page(state.web, state.daemons["master"], page_key(folder))
     return ClusterStatus(folder=folder, state=state, running=running, page=page)

@@ -1,14 +1,18 @@
 """How master and workers are set up, closed to the network and to other users, and what a driver has to know."""
 
+import base64
 import secrets
 import shlex
 import sys
 from collections.abc import Mapping
 
-from elastream.machine.kept_folder import write_private
+from elastream.machine.private_folder import write_private
 from elastream.spark.cluster_folder import SECRET, ClusterFolder
 
 LOOPBACK = "127.0.0.1"
+# Comes with Spark 4, and shows a page only to those who sign their request.
+PAGE_FILTER = "org.apache.spark.ui.JWSFilter"
+PAGE_KEY = f"spark.{PAGE_FILTER}.param.secretKey"
 # One thread for collecting, since many JVMs share few cores, and no file in /tmp that a kill would leave there.
 JAVA_OPTIONS = "-XX:+UseSerialGC -XX:-UsePerfData"
 # Master, workers and the JVM that only builds the command of another do little, and start in half the time without the
@@ -30,7 +34,7 @@ logger.deploy.level = info
 
 
 def write_daemon_settings(folder: ClusterFolder) -> None:
-    """Into a file, with a new secret: what stands on a command line, everyone on the machine can read."""
+    """Into a file, with new secrets: what stands on a command line, everyone on the machine can read."""
     settings = {
         "spark.authenticate": "true",
         SECRET: secrets.token_hex(32),
@@ -39,6 +43,9 @@ def write_daemon_settings(folder: ClusterFolder) -> None:
         # Every user of the machine could end applications and workers on the page.
         "spark.ui.killEnabled": "false",
         "spark.master.ui.decommission.allow.mode": "DENY",
+        # Every user of the machine could read there what executors print.
+        "spark.ui.filters": PAGE_FILTER,
+        PAGE_KEY: base64.urlsafe_b64encode(secrets.token_bytes(32)).decode().rstrip("="),
     }
     write_private(folder.daemon_file, properties(settings))
     (folder.conf / "log4j2.properties").write_text(LOG4J)
@@ -46,18 +53,25 @@ def write_daemon_settings(folder: ClusterFolder) -> None:
 
 def write_driver_settings(folder: ClusterFolder, master: str) -> None:
     """Once the address is known."""
-    daemon = read_properties(folder.daemon_file.read_text())
+    daemon = read_properties(folder.read_file(folder.daemon_file))
     settings = {
         "spark.master": master,
         "spark.authenticate": "true",
         SECRET: daemon[SECRET],
         "spark.driver.host": LOOPBACK,
         "spark.driver.bindAddress": LOOPBACK,
+        # The driver's page is open to every user of the machine, who could end jobs and stages there.
+        "spark.ui.killEnabled": "false",
         "spark.pyspark.python": sys.executable,
         # Goes before the options that a user gives, and so leaves them alone.
         "spark.executor.defaultJavaOptions": java_options(folder),
     }
     write_private(folder.driver_file, properties(settings))
+
+
+def page_key(folder: ClusterFolder) -> str:
+    """What the pages of master and workers are shown for."""
+    return read_properties(folder.read_file(folder.daemon_file))[PAGE_KEY]
 
 
 def daemon_environment(

@@ -1,6 +1,5 @@
 """Master and workers: what starts them, and when they can be used."""
 
-import os
 import re
 import time
 from collections.abc import Callable, Mapping
@@ -8,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from elastream.machine.children import Children
 from elastream.machine.keeper import Pause
-from elastream.machine.processes import process
+from elastream.machine.processes import this_process
 from elastream.spark.cluster_folder import ClusterFolder, ClusterState
-from elastream.spark.daemon_settings import LOOPBACK, write_daemon_settings, write_driver_settings
+from elastream.spark.daemon_settings import LOOPBACK, page_key, write_daemon_settings, write_driver_settings
 from elastream.spark.master_page import alive_workers, master_page
 
 DEPLOY = "org.apache.spark.deploy"
@@ -47,14 +46,13 @@ class MasterAndWorkers:
         self.patience_s = patience_s
         self.commands: Mapping[str, Callable[[], None]] = {}
         self._children = Children("cluster", pause)
-        me = process(os.getpid())
-        assert me is not None
-        self._state = ClusterState(keeper=me, daemons={}, workers=sizes.workers, cores=sizes.cores, memory=sizes.memory)
+        self._state = ClusterState(
+            keeper=this_process(), daemons={}, workers=sizes.workers, cores=sizes.cores, memory=sizes.memory
+        )
 
     def start(self) -> None:
         """Return when every worker has registered with the master."""
         deadline = time.monotonic() + self.patience_s
-        self.folder.make_parts()
         self.folder.write(self._state)
         write_daemon_settings(self.folder)
         self._spawn("master", f"{DEPLOY}.master.Master", "--port", "0")
@@ -93,4 +91,5 @@ class MasterAndWorkers:
         return (master[1], web[1]) if master and web else None
 
     def _all_registered(self, web: str) -> bool | None:
-        return alive_workers(master_page(web)) >= self.sizes.workers or None
+        page = master_page(web, self._children.named["master"], page_key(self.folder))
+        return alive_workers(page) >= self.sizes.workers or None

@@ -42,7 +42,7 @@ class DriverEnvironment:
 def settings_for_driver(folder: ClusterFolder, environment: DriverEnvironment) -> dict[str, str]:
     """For `builder.config(map=...)` in this process; to be asked for just before the session is made."""
     try:
-        settings = read_properties(folder.driver_file.read_text())
+        settings = read_properties(folder.read_file(folder.driver_file))
     except OSError as wrong:
         raise ClusterError(f"{folder.driver_file}: cannot be read: {wrong.strerror}; is the cluster up?") from wrong
     environment.set("SPARK_LOCAL_IP", LOOPBACK)

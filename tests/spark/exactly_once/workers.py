@@ -14,7 +14,6 @@ from elastream.spark.cluster import LocalCluster, spark_home
 from elastream.spark.cluster_folder import ClusterFolder
 from elastream.spark.daemon_settings import LOOPBACK, daemon_environment
 from elastream.spark.daemons import DEPLOY
-from elastream.spark.master_page import master_page
 
 JOIN_WITHIN_S = 90.0
 # More than any worker of the cluster: the master starts executors where most cores are free, so some come here.
@@ -59,7 +58,7 @@ class SpareWorker:
             time.sleep(0.1)
 
     def _known(self) -> set[str]:
-        return {worker["id"] for worker in master_page(self.cluster.web).get("workers", ())}
+        return {worker["id"] for worker in self.cluster.page().get("workers", ())}
 
     def executors(self) -> dict[str, int]:
         """Process ids of the executors here, by the name Spark gives them."""
