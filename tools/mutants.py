@@ -817,6 +817,121 @@ MUTANTS = (
         after="(owner := file.lstat().st_uid) < 0",
         test="tests/unit/test_other_users.py::test_what_they_wrote_into_our_journal_is_not_learned_from",
     ),
+    Mutant(
+        fault="a stage has worked for as long as its last task",
+        file="src/elastream/spark/Tally.java",
+        before="runMs += metrics.executorRunTime();",
+        after="runMs = metrics.executorRunTime();",
+        test="tests/spark/test_events.py"
+        "::test_an_operator_has_done_what_its_tasks_have_done_and_those_that_failed_have_done_nothing",
+    ),
+    Mutant(
+        fault="tasks that failed count as done",
+        file="src/elastream/spark/Ledger.java",
+        before="        } else {\n            stage.lostTasks++;",
+        after="        } else {\n            stage.done++;\n            stage.lostTasks++;",
+        test="tests/spark/test_events.py"
+        "::test_an_operator_has_done_what_its_tasks_have_done_and_those_that_failed_have_done_nothing",
+    ),
+    Mutant(
+        fault="milliseconds of tasks are taken for seconds",
+        file="src/elastream/spark/look.py",
+        before="        return (_number(raw, key) or 0.0) / 1000\n",
+        after="        return _number(raw, key) or 0.0\n",
+        test="tests/spark/test_events.py"
+        "::test_an_operator_has_done_what_its_tasks_have_done_and_those_that_failed_have_done_nothing",
+    ),
+    Mutant(
+        fault="driver time falls when the clock is set during a batch",
+        file="src/elastream/spark/following.py",
+        before="driver_s = max(0.0, duration_s - united_s(work.spans))",
+        after="driver_s = duration_s - united_s(work.spans)",
+        test="tests/unit/spark/test_forgetting.py"
+        "::test_a_batch_whose_stages_took_longer_than_itself_by_the_clock_takes_no_driver_time_back",
+    ),
+    Mutant(
+        fault="queries that have ended are remembered for ever",
+        file="src/elastream/spark/observing.py",
+        before="if place >= _MOST_REMEMBERED or at_s - ended_s > _REMEMBERED_AFTER_END_S:",
+        after="if False:",
+        test="tests/unit/spark/test_forgetting.py::test_queries_that_have_ended_are_forgotten",
+    ),
+    Mutant(
+        fault="batches whose end was never told are kept",
+        file="src/elastream/spark/following.py",
+        before="while len(self._batches) > _MAX_BATCHES:",
+        after="while False:",
+        test="tests/unit/spark/test_forgetting.py"
+        "::test_batches_are_forgotten_when_they_have_ended_and_when_their_end_was_never_told",
+    ),
+    Mutant(
+        fault="batches that have ended are kept",
+        file="src/elastream/spark/following.py",
+        before="for batch, kept in self._batches.items() if batch > number}",
+        after="for batch, kept in self._batches.items()}",
+        test="tests/unit/spark/test_forgetting.py"
+        "::test_batches_are_forgotten_when_they_have_ended_and_when_their_end_was_never_told",
+    ),
+    Mutant(
+        fault="the end of a task brings its stage back for ever",
+        file="src/elastream/spark/Ledger.java",
+        before="if (stage == null && begins && owners.containsKey(Integer.valueOf(id))) {",
+        after="if (stage == null) {",
+        test="tests/spark/test_events.py::test_lost_starts_of_jobs_leave_nothing_behind_though_tasks_are_told_long_after",
+    ),
+    Mutant(
+        fault="a task told after its stage counts for nobody",
+        file="src/elastream/spark/Ledger.java",
+        before="            stage.owner = owner(id);\n            stage.open = false;",
+        after="            stage.owner = new Tally.Owner(-1, null);\n            stage.open = false;",
+        test="tests/spark/test_events.py"
+        "::test_tasks_told_after_their_stage_count_for_their_query_and_make_looks_no_longer",
+    ),
+    Mutant(
+        fault="whose a stage is, is remembered for ever",
+        file="src/elastream/spark/Ledger.java",
+        before="owners = new Plans.Kept(MOST_OWNERS);",
+        after="owners = new LinkedHashMap();",
+        test="tests/spark/test_events.py::test_lost_starts_of_jobs_leave_nothing_behind_though_tasks_are_told_long_after",
+    ),
+    Mutant(
+        fault="a task whose end was lost is busy for ever",
+        file="src/elastream/spark/Ledger.java",
+        before="if (withTasks && stage.running > 0) {",
+        after="if (false) {",
+        test="tests/spark/test_events.py"
+        "::test_a_task_whose_end_was_lost_is_busy_until_its_stage_ends_and_is_counted_as_lost",
+    ),
+    Mutant(
+        fault="an end that was lost is not counted",
+        file="src/elastream/spark/Ledger.java",
+        before="            each.remove();\n            lost++;",
+        after="            each.remove();",
+        test="tests/spark/test_events.py"
+        "::test_a_task_whose_end_was_lost_is_busy_until_its_stage_ends_and_is_counted_as_lost",
+    ),
+    Mutant(
+        fault="busy time follows a clock that can be set",
+        file="src/elastream/spark/Ledger.java",
+        before="        long now = clock.upMs();\n        late.clear();",
+        after="        long now = clock.utcMs();\n        late.clear();",
+        test="tests/spark/test_events.py::test_slots_stay_busy_while_the_clock_is_set_back_and_forth",
+    ),
+    Mutant(
+        fault="a task that is told twice counts twice",
+        file="src/elastream/spark/Ledger.java",
+        before="if (!tasksOver.add(info.taskId()) && !begun) {",
+        after="if (false) {",
+        test="tests/spark/test_events.py::test_an_output_that_is_lost_with_its_executor_does_not_count_its_task_twice",
+    ),
+    Mutant(
+        fault="busy time goes with an executor that is forgotten",
+        file="src/elastream/spark/Ledger.java",
+        before="        goneBusyMs += worker.busyMs;\n",
+        after="",
+        test="tests/spark/test_events.py"
+        "::test_executors_that_come_and_go_for_long_are_forgotten_and_their_time_is_kept",
+    ),
 )
 
 

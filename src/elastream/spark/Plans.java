@@ -25,8 +25,8 @@ public class Plans {
     private static final Pattern OPERATOR = Pattern.compile("opId = (\\d+)");
     private static final Pattern ATTRIBUTE = Pattern.compile("#(\\d+)");
 
-    private final Map executions = new Kept();
-    private final Map shapes = new Kept();
+    private final Map executions = new Kept(MOST_KEPT);
+    private final Map shapes = new Kept(MOST_KEPT);
     private int lastShape = 0;
 
     public void ended(long execution) {
@@ -123,8 +123,14 @@ public class Plans {
 
     /** Forgets what was put in first. */
     public static class Kept extends LinkedHashMap {
+        private final int most;
+
+        public Kept(int most) {
+            this.most = most;
+        }
+
         protected boolean removeEldestEntry(Map.Entry eldest) {
-            return size() > MOST_KEPT;
+            return size() > most;
         }
     }
 

@@ -1,6 +1,7 @@
 package elastream;
 
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -15,6 +16,17 @@ import org.apache.spark.executor.TaskMetrics;
  * they are called; therefore all is public.
  */
 public class Tally {
+    public static class Clock {
+        /** Milliseconds that pass whatever is done to the time of day. */
+        public long upMs() {
+            return System.nanoTime() / 1000000;
+        }
+
+        public long utcMs() {
+            return System.currentTimeMillis();
+        }
+    }
+
     /** Whose a job is. */
     public static class Owner {
         public final int job;
@@ -22,6 +34,7 @@ public class Tally {
         public final String batch;
         public final String execution;
         public final String root;
+        private final long number;
 
         public Owner(int job, Properties given) {
             this.job = job;
@@ -30,17 +43,52 @@ public class Tally {
             this.execution = given == null ? null : given.getProperty("spark.sql.execution.id");
             String root = given == null ? null : given.getProperty("spark.sql.execution.root.id");
             this.root = root == null ? execution : root;
+            this.number = batch != null && batch.matches("\\d{1,18}") ? Long.parseLong(batch) : -1;
+        }
+
+        /** Whether that job has ended, a later batch of the query has begun, or that query has ended. */
+        public boolean isOver(int endedJob, Owner next, String endedQuery) {
+            return (endedJob >= 0 && job == endedJob)
+                || (query != null && query.equals(endedQuery))
+                || (query != null && next != null && query.equals(next.query)
+                    && number >= 0 && number < next.number);
+        }
+    }
+
+    /** Which numbers of a sequence have come; those long before the newest count as if they had. */
+    public static class Ids {
+        private static final int MOST = 1 << 20;
+        private BitSet known = new BitSet();
+        private long first = 0;
+
+        public boolean has(long id) {
+            return id < first || (id - first < MOST && known.get((int) (id - first)));
+        }
+
+        /** Whether it is new. */
+        public boolean add(long id) {
+            if (has(id)) {
+                return false;
+            }
+            if (id - first >= MOST) {
+                long from = id - MOST / 2;
+                known = from - first < MOST ? known.get((int) (from - first), MOST) : new BitSet();
+                first = from;
+            }
+            known.set((int) (id - first));
+            return true;
         }
     }
 
     public static class Stage {
         public final int id;
         public final int attempt;
-        public final int tasks;
-        public final Owner owner;
+        public int tasks = 0;
+        public Owner owner = null;
         public long submittedMs = 0;
         public long endedMs = 0;
         public boolean failed = false;
+        public boolean open = true;
         public boolean own = false;
         public int asked = 0;
         public int running = 0;
@@ -52,10 +100,7 @@ public class Tally {
         public long runMs = 0;
         public long deserialiseMs = 0;
         public long serialiseMs = 0;
-        public long cpuNs = 0;
-        public long gcMs = 0;
         public long fetchMs = 0;
-        public long writeNs = 0;
         public long lostMs = 0;
         public long read = 0;
         public long fetched = 0;
@@ -63,21 +108,21 @@ public class Tally {
         public long written = 0;
         public List matches = new ArrayList();
 
-        public Stage(int id, int attempt, int tasks, Owner owner) {
+        public Stage(int id, int attempt) {
             this.id = id;
             this.attempt = attempt;
-            this.tasks = tasks;
-            this.owner = owner;
         }
 
         public String key() {
             return id + "." + attempt;
         }
 
-        public Stage late() {
-            Stage stage = new Stage(id, attempt, 0, owner);
+        /** For tasks that are told after it has ended. */
+        public Stage late(long nowMs) {
+            Stage stage = new Stage(id, attempt);
+            stage.owner = owner;
             stage.submittedMs = submittedMs;
-            stage.endedMs = endedMs;
+            stage.endedMs = endedMs > 0 ? endedMs : nowMs;
             stage.failed = failed;
             stage.own = own;
             stage.matches = matches;
@@ -85,19 +130,14 @@ public class Tally {
         }
 
         public void add(TaskMetrics metrics, boolean successful) {
-            long held = metrics.executorRunTime() + metrics.executorDeserializeTime()
-                + metrics.resultSerializationTime();
             if (!successful) {
-                lostMs += held;
+                lostMs += held(metrics);
                 return;
             }
             runMs += metrics.executorRunTime();
             deserialiseMs += metrics.executorDeserializeTime();
             serialiseMs += metrics.resultSerializationTime();
-            cpuNs += metrics.executorCpuTime();
-            gcMs += metrics.jvmGCTime();
             fetchMs += metrics.shuffleReadMetrics().fetchWaitTime();
-            writeNs += metrics.shuffleWriteMetrics().writeTime();
             read += metrics.inputMetrics().recordsRead();
             fetched += metrics.shuffleReadMetrics().recordsRead();
             shuffled += metrics.shuffleWriteMetrics().recordsWritten();
@@ -105,11 +145,10 @@ public class Tally {
         }
 
         /** One that has ended; of equal ones the first, so that a busy minute does not name another each time. */
-        public void took(long heldMs, TaskMetrics metrics) {
-            if (heldMs > longestMs) {
-                longestMs = heldMs;
-                longestRecords = metrics == null ? 0
-                    : metrics.inputMetrics().recordsRead() + metrics.shuffleReadMetrics().recordsRead();
+        public void took(TaskMetrics metrics) {
+            if (held(metrics) > longestMs) {
+                longestMs = held(metrics);
+                longestRecords = metrics.inputMetrics().recordsRead() + metrics.shuffleReadMetrics().recordsRead();
             }
         }
 
@@ -134,10 +173,7 @@ public class Tally {
             map.put("run_ms", Long.valueOf(runMs));
             map.put("deserialise_ms", Long.valueOf(deserialiseMs));
             map.put("serialise_ms", Long.valueOf(serialiseMs));
-            map.put("cpu_ms", Long.valueOf(cpuNs / 1000000));
-            map.put("gc_ms", Long.valueOf(gcMs));
             map.put("fetch_ms", Long.valueOf(fetchMs));
-            map.put("write_ms", Long.valueOf(writeNs / 1000000));
             map.put("lost_ms", Long.valueOf(lostMs));
             map.put("read", Long.valueOf(read));
             map.put("fetched", Long.valueOf(fetched));
@@ -152,47 +188,87 @@ public class Tally {
         }
     }
 
+    /** Time for which a task held its slot, by the clock of its executor; 0 where it was not told. */
+    public static long held(TaskMetrics metrics) {
+        return metrics == null ? 0
+            : metrics.executorRunTime() + metrics.executorDeserializeTime() + metrics.resultSerializationTime();
+    }
+
     public static class Task {
         public final long id;
         public final Stage stage;
         public final Worker worker;
-        public final long launchMs;
+        public final long beganMs;
+        /** Whether it is of no query, as far as was known when it began. */
+        public final boolean other;
+        public long missedMs = 0;
 
-        public Task(long id, Stage stage, Worker worker, long launchMs) {
+        public Task(long id, Stage stage, Worker worker, long beganMs) {
             this.id = id;
             this.stage = stage;
             this.worker = worker;
-            this.launchMs = launchMs;
+            this.beganMs = beganMs;
+            this.other = stage.owner.query == null;
         }
     }
 
+    /** An executor. Its busy time is counted while tasks run, so that it cannot be more than its slots have had. */
     public static class Worker {
         public final String host;
         public final Map tasks = new LinkedHashMap();
-        public int cores = 0;
+        public int cores;
         public long addedMs = 0;
         public long removedMs = 0;
         public String reason = null;
         public long firstMs = 0;
         public long busyMs = 0;
-        public long shownMs = 0;
+        public long otherBusyMs = 0;
         public long ended = 0;
         public long failed = 0;
         public long records = 0;
+        private final long sinceMs;
+        private long countedMs;
+        private int others = 0;
 
-        public Worker(String host) {
+        public Worker(String host, int cores, long nowMs) {
             this.host = host;
+            this.cores = cores;
+            this.sinceMs = nowMs;
+            this.countedMs = nowMs;
         }
 
-        public Map map(long now) {
-            int other = 0;
-            long runningMs = 0;
-            for (Iterator each = tasks.values().iterator(); each.hasNext();) {
-                Task task = (Task) each.next();
-                other += task.stage.owner.query == null ? 1 : 0;
-                runningMs += Math.max(0, now - task.launchMs);
+        public void begin(Task task, long nowMs) {
+            count(nowMs);
+            tasks.put(Long.valueOf(task.id), task);
+            others += task.other ? 1 : 0;
+        }
+
+        public void end(Task task, long nowMs) {
+            count(nowMs);
+            if (tasks.remove(Long.valueOf(task.id)) != null) {
+                others -= task.other ? 1 : 0;
             }
-            shownMs = Math.max(shownMs, busyMs + runningMs);
+        }
+
+        public void count(long nowMs) {
+            long forMs = Math.max(0, nowMs - countedMs);
+            busyMs += forMs * Math.min(cores, tasks.size());
+            otherBusyMs += forMs * Math.min(cores, others);
+            countedMs = Math.max(countedMs, nowMs);
+        }
+
+        /** A task that was not seen to begin held a slot so long, or as long as its slots were free since we watch. */
+        public void add(long heldMs, boolean other, long nowMs) {
+            count(nowMs);
+            long free = cores * (countedMs - sinceMs) - busyMs;
+            long more = Math.max(0, Math.min(heldMs, free));
+            busyMs += more;
+            otherBusyMs += other ? more : 0;
+        }
+
+        public Map map() {
+            int running = Math.min(cores, tasks.size());
+            int other = Math.min(cores, others);
             Map map = new LinkedHashMap();
             map.put("host", host);
             map.put("cores", Integer.valueOf(cores));
@@ -200,11 +276,11 @@ public class Tally {
             map.put("removed_ms", Long.valueOf(removedMs));
             map.put("reason", reason);
             map.put("first_task_ms", Long.valueOf(firstMs));
-            map.put("running", Integer.valueOf(tasks.size() - other));
+            map.put("running", Integer.valueOf(running - other));
             map.put("other_running", Integer.valueOf(other));
             map.put("tasks", Long.valueOf(ended));
             map.put("failed", Long.valueOf(failed));
-            map.put("busy_ms", Long.valueOf(shownMs));
+            map.put("busy_ms", Long.valueOf(busyMs));
             map.put("records", Long.valueOf(records));
             return map;
         }

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # Janino compiles a file at a time: each is compiled in sight of those before it.
-_SOURCES = ("Backend", "Queries", "Plans", "Tally", "Watch")
+_SOURCES = ("Backend", "Queries", "Plans", "Tally", "Ledger", "Watch")
 # By gateway, so by JVM. py4j remembers methods by the name of their class: compiled a second time in the same JVM, for
 # the next application or after a detach, the new class would be called with the methods of the old one.
 _CLASSES: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
@@ -25,7 +25,11 @@ def made(spark: SparkSession, name: str, *arguments: Any, seen_from: Any = None)
 
     `seen_from` is a class loader of the JVM, for a class that needs what only that one finds.
     """
-    gateway: Any = spark.sparkContext._gateway
+    return make(spark.sparkContext._gateway, name, *arguments, seen_from=seen_from)
+
+
+def make(gateway: Any, name: str, *arguments: Any, seen_from: Any = None) -> Any:
+    """The same in whatever JVM is behind a gateway."""
     array = gateway.new_array(gateway.jvm.Object, len(arguments))
     for place, argument in enumerate(arguments):
         array[place] = argument

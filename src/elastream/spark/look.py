@@ -53,10 +53,7 @@ class StageSeen:
     run_s: float
     deserialise_s: float
     serialise_s: float
-    cpu_s: float
-    gc_s: float
     fetch_s: float
-    write_s: float
     lost_s: float
     """Time of tasks that failed or were killed."""
     read: float
@@ -315,10 +312,7 @@ def _stage(raw: Json) -> StageSeen:
         run_s=seconds("run_ms"),
         deserialise_s=seconds("deserialise_ms"),
         serialise_s=seconds("serialise_ms"),
-        cpu_s=seconds("cpu_ms"),
-        gc_s=seconds("gc_ms"),
         fetch_s=seconds("fetch_ms"),
-        write_s=seconds("write_ms"),
         lost_s=seconds("lost_ms"),
         read=count("read"),
         fetched=count("fetched"),

@@ -7,8 +7,8 @@ from elastream.spark.look import StageSeen
 def stage(number: int, start: float, end: float, *, tasks: int = 4, longest: float, busy: float) -> StageSeen:
     return StageSeen(
         id=number, attempt=0, job=0, query="q", batch=3, submitted_s=start, ended_s=end, failed=False, tasks=tasks,
-        running=0, done=tasks, run_s=busy, deserialise_s=0.0, serialise_s=0.0, cpu_s=0.0, gc_s=0.0, fetch_s=0.0,
-        write_s=0.0, lost_s=0.0, read=400.0, fetched=0.0, shuffled=0.0, written=0.0, matches=(), longest_s=longest,
+        running=0, done=tasks, run_s=busy, deserialise_s=0.0, serialise_s=0.0, fetch_s=0.0, lost_s=0.0,
+        read=400.0, fetched=0.0, shuffled=0.0, written=0.0, matches=(), longest_s=longest,
         longest_records=310.0,
     )  # fmt: skip
 

@@ -1,0 +1,105 @@
+"""A small JVM with Spark's classes and no Spark in it: the listener is given Spark's own events, by script."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from elastream.machine.java import java_home
+from elastream.spark.janino import make
+from elastream.spark.look import Look, parse
+
+# A minute of work: what would compile it well would take longer.
+OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx512m")
+
+
+@contextmanager
+def jvm(options: Iterable[str] = OPTIONS) -> Iterator[Any]:
+    """A gateway to a JVM that ends with the block."""
+    import pyspark
+    from py4j.java_gateway import JavaGateway  # type: ignore[import-untyped]
+
+    jars = Path(pyspark.__file__).parent / "jars"
+    gateway = JavaGateway.launch_gateway(
+        jarpath=str(next(jars.glob("py4j-*.jar"))),
+        classpath=str(jars / "*"),
+        javaopts=list(options),
+        java_path=str(java_home().java),
+        die_on_exit=True,
+    )
+    try:
+        yield gateway
+    finally:
+        gateway.shutdown()
+        process = gateway.java_process
+        process.stdin.close()
+        process.wait(timeout=30)
+
+
+class EventPlayer:
+    """A listener of its own, and the clock and the queries that it sees."""
+
+    def __init__(self, gateway: Any, queries: Any = None) -> None:
+        nothing = make(gateway, "Queries", None)
+        # The first call compiles the listener, which the player must be able to see.
+        seen_from = make(gateway, "Watch", None, nothing).getClass().getClassLoader()
+        loader = _loader(gateway, seen_from)
+        self._queries = _new(gateway, loader, "elastream.testing.EventPlayer$Told") if queries is None else queries
+        self._watch = make(gateway, "Watch", None, self._queries)
+        self._player = _new(gateway, loader, "elastream.testing.EventPlayer", self._watch)
+        self._read = 0
+        self.up_ms = 0
+        self.utc_ms = 1_700_000_000_000
+        self.pass_time(0)
+
+    def pass_time(self, ms: int, *, clock_set_by_ms: int = 0) -> None:
+        """Time passes; the time of day may also be set."""
+        self.up_ms += ms
+        self.utc_ms += ms + clock_set_by_ms
+        self.play([("clock", self.up_ms, self.utc_ms)])
+
+    def play(self, events: Iterable[tuple[object, ...]]) -> None:
+        """Events in this order, each a name and its fields."""
+        self._player.play("\n".join("\t".join(map(str, event)) for event in events))
+
+    def tell(self, *queries: Mapping[str, Any]) -> None:
+        """These are active."""
+        self._queries.tell(json.dumps({"queries": queries}))
+
+    def text(self) -> str:
+        """A look as the JVM writes it, the notes before it having been read."""
+        text = str(self._watch.look(self._read))
+        self._read = int(json.loads(text)["note"])
+        return text
+
+    def look(self) -> Look:
+        """The same, read."""
+        return parse(self.text())
+
+    def sizes(self) -> dict[str, int]:
+        """Entries of each collection of the ledger."""
+        found: dict[str, int] = json.loads(self._player.sizes())
+        return found
+
+
+_LOADERS: dict[Any, Any] = {}
+
+
+def _loader(gateway: Any, seen_from: Any) -> Any:
+    # As in `janino`: compiled twice in one JVM, py4j would call the new class with the methods of the old one.
+    if gateway not in _LOADERS:
+        compiler = gateway.jvm.org.codehaus.janino.SimpleCompiler()
+        compiler.setParentClassLoader(seen_from)
+        compiler.cook((Path(__file__).parent / "EventPlayer.java").read_text())
+        _LOADERS[gateway] = compiler.getClassLoader()
+    return _LOADERS[gateway]
+
+
+def _new(gateway: Any, loader: Any, name: str, *arguments: Any) -> Any:
+    array = gateway.new_array(gateway.jvm.Object, len(arguments))
+    for place, argument in enumerate(arguments):
+        array[place] = argument
+    return loader.loadClass(name).getConstructors()[0].newInstance(array)
