@@ -165,6 +165,57 @@ MUTANTS = (
         test="tests/unit/test_journal_reading.py::test_a_torn_last_line_is_left_out_with_a_warning",
     ),
     Mutant(
+        fault="room in the journal is made after a file is begun, so that its sum is exceeded for a while",
+        file="src/elastream/loop/journal.py",
+        before="        self._make_room()\n",
+        after="",
+        test="tests/unit/test_journal.py::test_the_bytes_allowed_are_never_exceeded_at_any_instant",
+    ),
+    Mutant(
+        fault="a file of the journal is ended after the line that makes it too large",
+        file="src/elastream/loop/journal.py",
+        before="self._bytes + len(line) <= self._max_bytes",
+        after="self._bytes <= self._max_bytes",
+        test="tests/unit/test_journal.py::test_the_bytes_allowed_are_never_exceeded_at_any_instant",
+    ),
+    Mutant(
+        fault="a snapshot is made in the tick",
+        file="src/elastream/loop/background.py",
+        before="        self._entries.put(_Entry(tick=tick, after=after))\n",
+        after="        self._record(_Entry(tick=tick, after=after))\n",
+        test="tests/unit/test_background.py"
+        "::test_a_snapshot_that_takes_long_holds_up_no_tick_and_all_is_written_in_order_before_close_returns",
+    ),
+    Mutant(
+        fault="closing does not wait for what is still to be written",
+        file="src/elastream/loop/background.py",
+        before="        self._thread.join(_PATIENCE_S)\n",
+        after="        self._thread.join(0.0)\n",
+        test="tests/unit/test_background.py"
+        "::test_a_snapshot_that_takes_long_holds_up_no_tick_and_all_is_written_in_order_before_close_returns",
+    ),
+    Mutant(
+        fault="every reading of the last hour is in every snapshot",
+        file="src/elastream/core/knowledge.py",
+        before="LEAST_S = 120.0",
+        after="LEAST_S = 3600.0",
+        test="tests/unit/test_journal.py::test_a_snapshot_does_not_grow_with_the_time_a_run_takes",
+    ),
+    Mutant(
+        fault="a window is answered from fewer readings than there were in it",
+        file="src/elastream/core/series.py",
+        before="while len(points) > 1 and points[1].at_s <= at_s:",
+        after="while len(points) > 1 and points[0].at_s <= at_s:",
+        test="tests/unit/test_knowledge.py::test_what_is_asked_does_not_depend_on_what_was_dropped",
+    ),
+    Mutant(
+        fault="ticks whose memory was dropped are compared all the same",
+        file="src/elastream/loop/replay.py",
+        before="            whole = here\n",
+        after="            whole = True\n",
+        test="tests/unit/test_journal.py::test_where_memory_was_dropped_the_rest_is_read_and_not_compared",
+    ),
+    Mutant(
         fault="secrets are written to the journal",
         file="src/elastream/loop/journal.py",
         before="line = tick_line(tick, self._redaction)",

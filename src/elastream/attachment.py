@@ -11,12 +11,15 @@ import os
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from elastream.config import Settings, leaves, resolve
+from elastream.core.errors import JournalError, ObservationFailed
 from elastream.core.guards.pause import Pause
 from elastream.core.protocols import Journal, Platform, Policy
 from elastream.core.tick import Tick
+from elastream.loop.background import BackgroundRecorder
 from elastream.loop.clock import SystemClock
 from elastream.loop.controller import Controller, checked
 from elastream.loop.journal import Recorder
@@ -340,7 +343,7 @@ def _recorders(
     folder = settings.journal.folder
     if folder is None:
         return []
-    log.info("%s", resume(planner, folder, platform.observe()) if folder.exists() else "a new journal is begun")
+    log.info("%s", _resumed(planner, folder, platform))
     header = describe(
         planner,
         platform,
@@ -354,7 +357,21 @@ def _recorders(
     recorder = Recorder(
         folder, planner=planner, header=header, max_bytes=settings.journal.max_bytes, keep=settings.journal.keep
     )
-    return [recorder.open()]
+    try:
+        return [BackgroundRecorder(recorder).open()]
+    except JournalError as wrong:
+        log.warning("nothing is recorded: %s", wrong)
+        return []
+
+
+def _resumed(planner: Planner, folder: Path, platform: Platform) -> str:
+    if not folder.exists():
+        return "a new journal is begun"
+    try:
+        now = platform.observe()
+    except ObservationFailed as wrong:
+        return f"starts anew: no look at {platform.name}: {wrong}"
+    return resume(planner, folder, now)
 
 
 def _flags(

@@ -1,8 +1,10 @@
 import json
 import os
 import stat
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +15,7 @@ from elastream.core.observation import (
     Delay,
     FinishedBatch,
     KeyedState,
+    Observation,
     OperatorWork,
     Reading,
     RunningBatch,
@@ -22,10 +25,14 @@ from elastream.core.observation import (
 from elastream.core.slo import Slo
 from elastream.core.tick import Tick
 from elastream.loop import journal_format
-from elastream.loop.journal import Recorder, journal_files
-from elastream.loop.planner import Planner
+from elastream.loop.journal import Recorder, journal_files, number_of
+from elastream.loop.planner import Planner, Remembered
 from elastream.loop.recording import read
-from tests.unit.journal_samples import Rates, header, observation, planner, record, tick
+from elastream.loop.replay import replay
+from elastream.loop.resume import last_size, resume
+from elastream.loop.why import sentences
+from elastream.policies import policies
+from tests.unit.journal_samples import ByArrival, Rates, header, observation, planner, record, tick
 
 STEADY = [100.0] * 40
 
@@ -90,7 +97,7 @@ def test_the_header_says_how_the_run_was_set_up(tmp_path: Path) -> None:
 
     found = read(tmp_path).header
 
-    assert (found.schema, found.application, found.spark) == (2, "app-1", "4.2.0")
+    assert (found.schema, found.application, found.spark) == (3, "app-1", "4.2.0")
     assert (found.policy, found.policy_settings) == ("by-arrival", {"rps_per_worker": 100.0, "interval_s": 10.0})
     assert found.guards == {"step_limit": {"up": 3, "down": None}, "bounds": {}}
     assert (found.platform, set(found.provides)) == ("rates", set(Rates.provides))
@@ -136,10 +143,144 @@ def test_only_the_newest_files_are_kept(tmp_path: Path) -> None:
     assert list(read(tmp_path).ticks)[-1] == ticks[-1]
 
 
-def test_a_snapshot_larger_than_a_file_does_not_make_a_file_per_tick(tmp_path: Path) -> None:
-    record(tmp_path, STEADY, max_bytes=1, keep=100)
+def test_the_bytes_allowed_are_never_exceeded_at_any_instant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[list[int]] = []
 
-    assert len(journal_files(tmp_path)) < len(STEADY) / 2
+    def look() -> None:
+        seen.append([path.stat().st_size for path in journal_files(tmp_path)])
+
+    def watched(call: Callable[..., Any]) -> Callable[..., Any]:
+        def then_look(*args: Any, **kwargs: Any) -> Any:
+            result = call(*args, **kwargs)
+            look()
+            return result
+
+        return then_look
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", watched(os.open))
+        # In small pieces, so that what is half written is seen too.
+        patch.setattr(os, "write", watched(lambda file, data, write=os.write: write(file, data[:1500])))
+        ticks = record(tmp_path, STEADY * 5, max_bytes=4096, keep=3)
+
+    assert max(map(len, seen)) == 3
+    assert max(max(sizes, default=0) for sizes in seen) <= 4096
+    assert max(map(sum, seen)) <= 3 * 4096
+    # It is used, too, and the newest is what is left.
+    assert sum(seen[-1]) > 2 * 4096 - 1500
+    assert list(read(tmp_path).ticks)[-1] == ticks[-1]
+
+
+def test_what_is_dropped_is_said_in_the_journal_and_once_in_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    record(tmp_path, STEADY[:8], max_bytes=4096, keep=2)
+    assert caplog.messages == []
+    record(tmp_path, STEADY, max_bytes=4096, keep=2)
+
+    (told,) = caplog.messages
+    assert told == (
+        "journal: the oldest part is dropped, up to journal-000001.jsonl: 2 files of at most 4,096 bytes are kept"
+    )
+    newest = journal_files(tmp_path)[-1]
+    dropped = json.loads(newest.read_text().splitlines()[1])["dropped"]
+    assert dropped["last"] == f"journal-{number_of(newest) - 2:06d}.jsonl"
+    assert dropped["files"] == number_of(newest) - 2
+
+
+def test_files_that_an_earlier_run_was_allowed_to_make_larger_are_dropped_too(tmp_path: Path) -> None:
+    record(tmp_path, STEADY)
+    assert journal_files(tmp_path)[0].stat().st_size > 2 * 8192
+
+    record(tmp_path, STEADY[:5], max_bytes=8192, keep=2)
+
+    assert [path.name for path in journal_files(tmp_path)] == ["journal-000002.jsonl"]
+
+
+def test_a_file_that_cannot_be_dropped_keeps_new_ones_from_being_begun(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record(tmp_path, STEADY[:5])
+
+    def refuse(path: Path, missing_ok: bool = False) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    with Recorder(tmp_path, planner=(one := planner()), header=header(one), max_bytes=4096, keep=1) as recorder:
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "unlink", refuse)
+            with pytest.raises(JournalError, match=r"tick 1 .* cannot be deleted to make room: Permission denied"):
+                recorder.write(a_tick(1))
+        recorder.write(a_tick(2))
+
+    assert [t.number for t in read(tmp_path).ticks] == [2]
+
+
+def test_a_tick_that_is_larger_than_a_file_is_not_written(tmp_path: Path) -> None:
+    with recorder_in(tmp_path, max_bytes=4096) as recorder:
+        recorder.write(a_tick(1))
+        with pytest.raises(JournalError, match=r"tick 2 .* takes 5,\d+ bytes and a file may have 4,096; raise journal"):
+            recorder.write(a_tick(2, reason="so " * 1500))
+        recorder.write(a_tick(3))
+
+    assert [t.number for t in read(tmp_path).ticks] == [1, 3]
+
+
+class Hoards(ByArrival):
+    """Remembers more than fits into a small file."""
+
+    def start(self) -> dict[str, Any]:
+        return {**super().start(), "hoard": ["x" * 100] * 30}
+
+    def learn(self, memory: dict[str, Any], now: Observation, last: Decision | None) -> dict[str, Any]:
+        return {**super().learn(memory, now, last), "hoard": memory["hoard"]}
+
+
+def test_memory_that_does_not_fit_is_left_out_of_a_file_and_follows_from_the_one_before(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    one = planner(Hoards())
+    ticks = record(tmp_path, STEADY, one=one, max_bytes=4096)
+
+    recording = read(tmp_path)
+    assert [part.header.memory for part in recording.parts] == ["here", *["before"] * (len(recording.parts) - 1)]
+    assert all(path.stat().st_size <= 4096 for path in journal_files(tmp_path))
+    found = replay(recording, policy=Hoards())
+    assert (found.ticks, found.unknown, found.differences) == (len(ticks), 0, ())
+    again = planner(Hoards())
+    assert "goes on from journal-000001.jsonl" in resume(again, tmp_path, observation(5.0 * len(STEADY) + 5))
+    assert again.snapshot() == one.snapshot()
+    (told,) = caplog.messages
+    assert "too much for a file of 4,096" in told
+
+
+def test_where_memory_was_dropped_the_rest_is_read_and_not_compared(tmp_path: Path) -> None:
+    record(tmp_path, STEADY, one=planner(Hoards()), max_bytes=4096, keep=3)
+
+    recording = read(tmp_path)
+    found = replay(recording, policy=Hoards())
+
+    assert found.unknown == found.ticks > 3
+    assert found.differences == ()
+    assert "could not be compared, for what was remembered before them was dropped" in found.sentence()
+    told = resume(planner(Hoards()), tmp_path, observation(5.0 * len(STEADY) + 5))
+    assert told == f"starts anew: what was remembered before {recording.parts[0].name} is not in the journal any more"
+    assert last_size(tmp_path) == 1
+    assert [line.what for line in sentences(recording)] == ["start", "keep"]
+
+
+def test_a_snapshot_does_not_grow_with_the_time_a_run_takes(tmp_path: Path) -> None:
+    def snapshot_bytes(minutes: int) -> int:
+        one = Planner(policies.build("lag-proportional", {}), {}, Rates.provides)
+        workers = tuple(Worker(id=str(n), state="ready", since_s=0.0) for n in range(40))
+        for at_s in range(0, minutes * 60, 5):
+            now = observation(float(at_s), 100.0 * at_s)
+            seen = tuple(replace(worker, cpu=Reading(at_s % 17 / 17, at_s)) for worker in workers)
+            one.plan(replace(now, pools=(replace(now.pools[0], workers=seen),)))
+        return len(journal_format.snapshot_line(one.snapshot(), Redaction()))
+
+    after_minutes, after_hours = snapshot_bytes(5), snapshot_bytes(120)
+
+    assert after_hours < 1.5 * after_minutes < 40_000
 
 
 def test_only_the_owner_can_read_it(tmp_path: Path) -> None:
@@ -226,16 +367,15 @@ def test_without_a_snapshot_of_what_came_before_a_tick_is_not_recorded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = planner()
-    with recorder_in(tmp_path, one, max_bytes=1) as recorder:
-        one.plan(observation(5.0))
+    one.plan(observation(0.0))
+    with recorder_in(tmp_path, one) as recorder:
         with monkeypatch.context() as patch:
-            patch.setattr(one, "snapshot", lambda: {"memory": object()})
-            recorder.write(a_tick(1))
-        with pytest.raises(JournalError, match="goes on with the next tick"):
-            recorder.write(a_tick(2))
-        recorder.write(a_tick(3))
+            patch.setattr(Remembered, "to_json", lambda self: {"memory": object()})
+            with pytest.raises(JournalError, match=r"tick 1 is not recorded: .* not JSON serializable"):
+                recorder.write(a_tick(1))
+        recorder.write(a_tick(2))
 
-    assert [t.number for t in read(tmp_path).ticks] == [1, 3]
+    assert [t.number for t in read(tmp_path).ticks] == [2]
 
 
 def test_secrets_are_not_written(tmp_path: Path) -> None:

@@ -7,8 +7,11 @@ import pytest
 from elastream.core.errors import JournalError
 from elastream.core.slo import Slo
 from elastream.loop import journal_format
-from elastream.loop.journal import journal_files
+from elastream.loop.journal import journal_files, number_of
 from elastream.loop.recording import read
+from elastream.loop.replay import replay
+from elastream.loop.why import sentences
+from elastream.service.page import page
 from tests.unit.journal_samples import record
 
 RATES = [100.0] * 4
@@ -108,18 +111,18 @@ def test_a_header_that_lacks_something_is_one_line(file: Path) -> None:
 
 
 def test_a_newer_schema_is_refused_with_what_to_do(file: Path) -> None:
-    rewrite(file, schema=3)
+    rewrite(file, schema=4)
 
-    with pytest.raises(JournalError, match=r"schema 3, .* reads up to 2; read it with the version that wrote it"):
+    with pytest.raises(JournalError, match=r"schema 4, .* reads up to 3; read it with the version that wrote it"):
         read(file)
 
 
 def test_an_older_schema_is_upgraded_line_by_line(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = list(read(file).ticks)
     file.write_text(file.read_text().replace('"number"', '"nr"'))
-    monkeypatch.setattr(journal_format, "SCHEMA", 3)
+    monkeypatch.setattr(journal_format, "SCHEMA", 4)
     monkeypatch.setitem(
-        journal_format.UPGRADES, 2, lambda line: {"number" if key == "nr" else key: v for key, v in line.items()}
+        journal_format.UPGRADES, 3, lambda line: {"number" if key == "nr" else key: v for key, v in line.items()}
     )
 
     assert list(read(file).ticks) == expected
@@ -135,10 +138,35 @@ def test_a_promise_of_the_first_schema_is_a_bound_for_95_of_100_records(file: Pa
 
 
 def test_a_schema_without_upgrade_is_refused(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(journal_format, "SCHEMA", 3)
+    monkeypatch.setattr(journal_format, "SCHEMA", 4)
 
-    with pytest.raises(JournalError, match="journal schema 2 is too old to be read; the present one is 3"):
+    with pytest.raises(JournalError, match="journal schema 3 is too old to be read; the present one is 4"):
         read(file)
+
+
+def test_a_journal_of_the_second_schema_is_read_replayed_told_and_drawn() -> None:
+    recording = read(Path(__file__).parent / "journals" / "schema-2")
+
+    found = replay(recording)
+
+    assert [part.snapshot is None for part in recording.parts] == [True, False, False]
+    assert (found.ticks, found.differences, found.unknown) == (19, (), 0)
+    assert sum(line.what == "change" for line in sentences(recording)) == 4
+    assert "windowed-count" in page(recording)
+
+
+def test_what_was_dropped_is_told_by_the_newest_file(tmp_path: Path) -> None:
+    ticks = record(tmp_path, RATES * 10, max_bytes=4096, keep=2)
+
+    recording = read(tmp_path)
+
+    files = journal_files(tmp_path)
+    assert recording.warnings == (
+        f"{tmp_path}: the beginning is not there: {number_of(files[0]) - 1} files up to "
+        f"journal-{number_of(files[0]) - 1:06d}.jsonl ({recording.parts[-1].dropped.bytes:,} bytes) "  # type: ignore[union-attr]
+        "were dropped to stay within the bytes allowed",
+    )
+    assert list(recording.ticks) == ticks[-len(list(recording.ticks)) :]
 
 
 def test_a_folder_without_journal_is_one_line(tmp_path: Path) -> None:

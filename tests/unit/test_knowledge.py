@@ -3,8 +3,9 @@ from dataclasses import replace
 
 import pytest
 
-from elastream.core.knowledge import HORIZON_S, Knowledge
+from elastream.core.knowledge import HORIZON_S, LEAST_S, Knowledge
 from elastream.core.observation import FinishedBatch, LongestTask, Observation, Reading, Source, Worker
+from elastream.core.series import Series
 from elastream.core.signals import Signal
 from tests.making import POOL, asking, knowing, observation, pool, query
 
@@ -86,7 +87,8 @@ def test_workers_that_left_are_forgotten() -> None:
         known.fold(observation(at_s, pools=(replace(pool(), workers=(worker,)),)))
     assert known.last(Signal.WORKER_CPU, f"{POOL}/0") is None
     assert known.last(Signal.WORKER_CPU, f"{POOL}/1999") is not None
-    assert len(known.to_json()["series"]) <= 1.1 * HORIZON_S / 10 + 5
+    subjects = [subject for _, _, columns in known.to_json()["columns"] for subject in columns]
+    assert len(subjects) <= (LEAST_S + 30) / 10 + 5
 
 
 def test_the_state_of_an_idle_query_is_not_forgotten_while_the_query_exists() -> None:
@@ -187,8 +189,40 @@ def test_asking_changes_nothing() -> None:
     known.arrival_rps(now.queries[0], 30.0)
     known.busy_share(now.pools[0], 30.0)
     known.slope(Signal.READY, POOL, 30.0)
-    assert known.series(Signal.QUEUE, "nobody") is None
     assert json.dumps(known.to_json()) == before
+
+
+@pytest.mark.parametrize("window_s", [3.0, 60.0, 600.0, 3000.0])
+def test_what_is_asked_does_not_depend_on_what_was_dropped(window_s: float) -> None:
+    """The same answers as from readings of which none was ever dropped, once a window was asked about."""
+    known, total, level = Knowledge(), Series(), Series()
+    asked = steady(0)[0].queries[0]
+    for look in steady(9_000, every_s=7):
+        known.fold(look)
+        total.add(Reading(100.0 * look.at_s, look.at_s))
+        level.add(Reading(5, look.at_s))
+        assert known.arrival_rps(asked, window_s) == total.rate(look.at_s, window_s)
+        assert known.burst_rps(asked, 14.0, window_s) == total.fastest(look.at_s, 14.0, window_s)
+        assert known.mean(Signal.READY, POOL, window_s) == level.mean(look.at_s, window_s)
+        assert known.covers(Signal.READY, POOL, window_s) == (look.at_s >= window_s)
+    committed = known.series(Signal.COMMITTED, "q/s")
+    assert committed is not None
+    assert len(committed) <= (LEAST_S + 30) / 7 + 2
+
+
+def test_a_copy_does_not_change_when_the_original_goes_on() -> None:
+    known = Knowledge()
+    changed(known, 0.0, ready=2, wanted=2, to=5)
+    batch = FinishedBatch(id=1, started_s=0.0, ended_s=1.0)
+    known.fold(observation(1.0, arrived=1.0, queries=(replace(query(1.0, arrived=5.0), finished=batch),)))
+    kept = known.copy()
+    text = json.dumps(kept.to_json())
+    assert text == json.dumps(known.to_json())
+    changed(known, 10.0, ready=5, wanted=5, to=5)
+    known.fold(observation(20.0, queries=(replace(query(20.0, arrived=9.0), finished=replace(batch, ended_s=2.0)),)))
+    known.rate(Signal.READY, POOL, 500.0)
+    assert json.dumps(kept.to_json()) == text
+    assert json.dumps(known.to_json()) != text
 
 
 def test_the_last_batches_are_kept_and_survive_json_and_older_snapshots_have_none() -> None:

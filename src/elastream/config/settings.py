@@ -83,8 +83,8 @@ class JournalSettings(_Section):
         default=None, description="folder of the journal; none: nothing is recorded"
     )
     # A restarted controller plans the newest file again, so that a file should not hold more than some hours.
-    max_bytes: Annotated[Count, Field(ge=4096)] = Field(default=8 * 2**20, description="a file is ended at this size")
-    keep: Annotated[Count, Field(ge=1)] = Field(default=20, description="files to keep; the oldest go first")
+    max_bytes: Annotated[Count, Field(ge=4096)] = Field(default=8 * 2**20, description="no file is larger")
+    keep: Annotated[Count, Field(ge=1)] = Field(default=20, description="never more files; the oldest are dropped")
 
 
 class Kafka(_Section):

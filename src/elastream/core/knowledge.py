@@ -1,10 +1,16 @@
-"""What the loop knows: the fold of all observations and decisions, bounded, at the resolution of the ticks."""
+"""What the loop knows: the fold of all observations and decisions, bounded, at the resolution of the ticks.
+
+A signal is remembered for as long as somebody has asked about, and no longer: with a thousand workers an hour of every
+reading is millions of numbers, of which a policy looks at the last minute of a few. Nothing that is asked depends on
+what was dropped, unless a longer time is asked about than ever before; then the answer is that of a shorter run.
+"""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
+from copy import copy
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -15,6 +21,14 @@ from elastream.core.signals import Signal
 
 HORIZON_S = 3600.0
 """Readings older than this are forgotten; a policy that needs a longer past keeps it in its own memory."""
+
+LEAST_S = 120.0
+"""What nobody has asked about yet is remembered for so long, so that who asks first after a hold finds something."""
+
+# How far back the default policy looks for bursts depends on what it measures, and grows to half an hour.
+_LEAST_BY_SIGNAL_S = {Signal.ARRIVED: 1860.0}
+
+_PRUNE_EVERY_S = 30.0
 
 _MAX_ACTIONS = 64
 _MAX_BATCHES = 8
@@ -52,6 +66,7 @@ class Knowledge:
         self.provides = frozenset(provides)
         self.now_s = 0.0
         self._series: dict[tuple[Signal, str], Series] = {}
+        self._asked_s: dict[Signal, float] = {}
         self._actions: deque[Action] = deque(maxlen=_MAX_ACTIONS)
         self._batches: dict[str, deque[FinishedBatch]] = {}
         self._pruned_s = 0.0
@@ -68,7 +83,7 @@ class Knowledge:
                 found.add(reading)
         self._fold_batches(now)
         self._finish_actions(now)
-        if now.at_s - self._pruned_s > HORIZON_S / 10:
+        if now.at_s - self._pruned_s >= _PRUNE_EVERY_S:
             self._prune(now)
 
     def note(self, now: Observation, decision: Decision) -> None:
@@ -79,9 +94,24 @@ class Knowledge:
             if last is None or last.done_s is not None or (last.before, last.after) != (before, after):
                 self._actions.append(Action(pool=pool, at_s=now.at_s, before=before, after=after))
 
+    def copy(self) -> Knowledge:
+        """What is known now, apart from what is folded in later. Much cheaper than writing it down."""
+        other = Knowledge(self.provides)
+        other.now_s, other._pruned_s = self.now_s, self._pruned_s
+        other._series = {key: series.copy() for key, series in self._series.items()}
+        other._asked_s = dict(self._asked_s)
+        other._actions = deque(map(copy, self._actions), maxlen=_MAX_ACTIONS)
+        other._batches = {query: batches.copy() for query, batches in self._batches.items()}
+        return other
+
     def series(self, signal: Signal, subject: str) -> Series | None:
         """Readings of one signal of one subject, if there are any."""
-        return self._series.get((signal, subject))
+        return self._asked(signal, subject, HORIZON_S)
+
+    def covers(self, signal: Signal, subject: str, window_s: float) -> bool:
+        """Whether there are readings since before a window that ends now began."""
+        series = self._asked(signal, subject, window_s)
+        return series is not None and series.window(self.now_s, window_s)[0].at_s <= self.now_s - window_s
 
     def last(self, signal: Signal, subject: str) -> Reading | None:
         """The newest reading, however old."""
@@ -90,17 +120,17 @@ class Knowledge:
 
     def rate(self, signal: Signal, subject: str, window_s: float) -> float | None:
         """Growth per second of a running total over a window that ends now."""
-        series = self._series.get((signal, subject))
+        series = self._asked(signal, subject, window_s)
         return series.rate(self.now_s, window_s) if series else None
 
     def slope(self, signal: Signal, subject: str, window_s: float) -> float | None:
         """Change per second of a level over a window that ends now."""
-        series = self._series.get((signal, subject))
+        series = self._asked(signal, subject, window_s)
         return series.slope(self.now_s, window_s) if series else None
 
     def mean(self, signal: Signal, subject: str, window_s: float) -> float | None:
         """Mean of the readings of a window that ends now."""
-        series = self._series.get((signal, subject))
+        series = self._asked(signal, subject, window_s)
         return series.mean(self.now_s, window_s) if series else None
 
     def arrival_rps(self, query: Query, window_s: float) -> float | None:
@@ -111,7 +141,7 @@ class Knowledge:
         """The largest sum over all sources of what each brought per second in any such window of the last time."""
         total = 0.0
         for source in query.sources:
-            series = self._series.get((Signal.ARRIVED, f"{query.id}/{source.name}"))
+            series = self._asked(Signal.ARRIVED, f"{query.id}/{source.name}", max(since_s, window_s))
             burst = series.fastest(self.now_s, window_s, since_s) if series else None
             if burst is None:
                 return None
@@ -157,14 +187,16 @@ class Knowledge:
         return self._took(action for action in self._actions if action.pool == pool and not action.grows)
 
     def to_json(self) -> dict[str, Any]:
-        """Everything, as plain values."""
+        """Everything, as plain values. Series that were read at the same times share them."""
+        columns: dict[tuple[Signal, tuple[float, ...]], dict[str, list[float]]] = {}
+        for (signal, subject), series in sorted(self._series.items()):
+            times = tuple(reading.at_s for reading in series)
+            columns.setdefault((signal, times), {})[subject] = [reading.value for reading in series]
         return {
             "now_s": self.now_s,
             "pruned_s": self._pruned_s,
-            "series": [
-                [signal.value, subject, [list(reading) for reading in series]]
-                for (signal, subject), series in self._series.items()
-            ],
+            "asked_s": {signal.value: asked_s for signal, asked_s in sorted(self._asked_s.items())},
+            "columns": [[signal.value, list(times), values] for (signal, times), values in sorted(columns.items())],
             "actions": [asdict(action) for action in self._actions],
             "batches": {query: [asdict(batch) for batch in batches] for query, batches in self._batches.items()},
         }
@@ -174,12 +206,25 @@ class Knowledge:
         """The inverse of `to_json`."""
         known = cls(provides)
         known.now_s, known._pruned_s = value["now_s"], value["pruned_s"]
-        for signal, subject, points in value["series"]:
+        known._asked_s = {Signal(signal): asked_s for signal, asked_s in value.get("asked_s", {}).items()}
+        for signal, times, columns in value.get("columns", ()):
+            for subject, column in columns.items():
+                known._series[Signal(signal), subject] = Series(
+                    Reading(read, at_s) for read, at_s in zip(column, times, strict=True)
+                )
+        # Up to the second schema of journals every series had its own times.
+        for signal, subject, points in value.get("series", ()):
             known._series[Signal(signal), subject] = Series(Reading(*point) for point in points)
         known._actions.extend(Action(**action) for action in value["actions"])
         for query, batches in value.get("batches", {}).items():
             known._batches[query] = deque(map(_batch, batches), maxlen=_MAX_BATCHES)
         return known
+
+    def _asked(self, signal: Signal, subject: str, window_s: float) -> Series | None:
+        """A series of which somebody wants to know a window, so that it is remembered for so long from now on."""
+        if window_s > self._asked_s.get(signal, LEAST_S):
+            self._asked_s[signal] = min(window_s, HORIZON_S)
+        return self._series.get((signal, subject))
 
     def _total(self, signal: Signal, query: Query, window_s: float) -> float | None:
         total = 0.0
@@ -218,13 +263,15 @@ class Knowledge:
         return done[-1] if done else None
 
     def _prune(self, now: Observation) -> None:
-        oldest = self.now_s - HORIZON_S
         # Of what still exists the last reading is kept, however old: an idle query does not lose its state.
         exists = {(signal, subject) for signal, subject, _ in readings(now)}
         for key, series in list(self._series.items()):
-            series.forget_before(min(oldest, series.last.at_s) if key in exists else oldest)
-            if not len(series):
+            signal, _ = key
+            least_s = max(_LEAST_BY_SIGNAL_S.get(signal, LEAST_S), self._asked_s.get(signal, 0.0))
+            if key not in exists and series.last.at_s < self.now_s - least_s:
                 del self._series[key]
+            else:
+                series.forget_before(self.now_s - least_s)
         self._batches = {query.id: seen for query in now.queries if (seen := self._batches.get(query.id))}
         self._pruned_s = self.now_s
 

@@ -35,10 +35,16 @@ class Series:
         if not self._points or reading.at_s > self._points[-1].at_s:
             self._points.append(reading)
 
+    def copy(self) -> Series:
+        """The same readings, apart from this one."""
+        other = Series()
+        other._points = self._points.copy()
+        return other
+
     def forget_before(self, at_s: float) -> None:
-        """Drop readings older than a time."""
+        """Drop readings older than a time, but for the one that held then: a window that begins there needs it."""
         points = self._points
-        while points and points[0].at_s < at_s:
+        while len(points) > 1 and points[1].at_s <= at_s:
             points.popleft()
 
     def window(self, now_s: float, window_s: float) -> list[Reading]:

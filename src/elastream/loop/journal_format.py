@@ -1,6 +1,7 @@
 """How a run is written down: JSON lines. A header, what the planner remembered, then one line per tick.
 
-    {"schema":1,"application":...}     how the run was set up
+    {"schema":3,"application":...}     how the run was set up
+    {"dropped":{"files":2,...}}        what was dropped to stay within the bytes allowed; absent if nothing was
     {"snapshot":{...}}                 what was remembered before the first tick below; absent if nothing was
     {"number":1,"observation":...}     one tick, with everything needed to plan it again
 
@@ -13,7 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -27,7 +29,7 @@ from elastream.core.tick import Tick
 from elastream.core.topology import Topology
 from elastream.loop.planner import Planner
 
-SCHEMA = 2
+SCHEMA = 3
 
 Line = dict[str, Any]
 """One line, parsed."""
@@ -41,7 +43,12 @@ def _with_share(line: Line) -> Line:
     return line
 
 
-UPGRADES: dict[int, Callable[[Line], Line]] = {1: _with_share}
+def _as_it_is(line: Line) -> Line:
+    """Schema 2 had a time per reading in snapshots, which can still be read, and no bound on its bytes."""
+    return line
+
+
+UPGRADES: dict[int, Callable[[Line], Line]] = {1: _with_share, 2: _as_it_is}
 """Schema -> what makes a line of it (header, snapshot or tick) one of the next schema."""
 
 
@@ -51,6 +58,24 @@ class Shape:
 
     slots: int
     memory_bytes: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dropped:
+    """Files that a writer has dropped to make room, oldest first."""
+
+    files: int = 0
+    bytes: int = 0
+    last: str = ""
+    """The newest of them."""
+
+    def plus(self, files: Sequence[tuple[Path, int]]) -> "Dropped":
+        """With more of them: paths and sizes."""
+        if not files:
+            return self
+        return Dropped(
+            files=self.files + len(files), bytes=self.bytes + sum(size for _, size in files), last=files[-1][0].name
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +99,9 @@ class Header:
     fingerprint: str | None = None
     """Of the queries, when the file was begun; None before the first look."""
     shape: Mapping[str, Shape] | None = None
+    memory: Literal["here", "before", "lost"] = "here"
+    """Where it stands what was remembered before the first tick: in the snapshot below (in its absence: nothing was),
+    at the end of the file before this one, or nowhere."""
     notes: tuple[str, ...] = ()
     """What must stand beside every figure and picture of the run."""
 
@@ -86,6 +114,7 @@ class Header:
 _HEADER = TypeAdapter(Header)
 _TICK = TypeAdapter(Tick)
 _TOPOLOGY = TypeAdapter(Topology)
+_DROPPED = TypeAdapter(Dropped)
 
 
 def describe(
@@ -158,9 +187,15 @@ def header_line(header: Header, redaction: Redaction) -> str:
     return _dumped(redaction.data(line))
 
 
+def dropped_line(dropped: Dropped) -> str:
+    """What was dropped."""
+    return _dumped({"dropped": _DROPPED.dump_python(dropped, mode="json")})
+
+
 def snapshot_line(snapshot: Mapping[str, Any], redaction: Redaction) -> str:
     """What the planner remembers."""
-    text = _dumped({"snapshot": snapshot})
+    # Piece by piece: while one is encoded, no other thread of this process runs.
+    text = _dumped_by_parts({"snapshot": snapshot}, 4) + "\n"
     if not redaction.concerns(text):
         return text
     # Decisions are told to people. Memories are keyed by names of operators, and hiding their values would break them.
@@ -185,6 +220,16 @@ def parse_header(line: Line, where: str) -> Header:
         return _HEADER.validate_python(line)
     except ValidationError as wrong:
         raise JournalError(f"{where}: a header that cannot be read: {_first(wrong)}") from None
+
+
+def parse_dropped(line: Line, where: str) -> Dropped | None:
+    """What a line says was dropped; None if it is another line."""
+    if "dropped" not in line:
+        return None
+    try:
+        return _DROPPED.validate_python(line["dropped"])
+    except ValidationError as wrong:
+        raise JournalError(f"{where}: what was dropped cannot be read: {_first(wrong)}") from None
 
 
 def parse_tick(line: Line, where: str) -> Tick:
@@ -215,6 +260,16 @@ def _class_name(planner: Planner) -> str:
 
 def _dumped(value: object) -> str:
     return json.dumps(value, separators=(",", ":")) + "\n"
+
+
+def _dumped_by_parts(value: object, depth: int) -> str:
+    """The same text as in one piece."""
+    if depth and isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        items = (f"{json.dumps(key)}:{_dumped_by_parts(item, depth - 1)}" for key, item in value.items())
+        return f"{{{','.join(items)}}}"
+    if depth and isinstance(value, list):
+        return f"[{','.join(_dumped_by_parts(item, depth - 1) for item in value)}]"
+    return json.dumps(value, separators=(",", ":"))
 
 
 def _first(wrong: ValidationError) -> str:

@@ -6,8 +6,9 @@ snapshot goes on as if nothing had happened.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter
@@ -29,6 +30,27 @@ class Plan(NamedTuple):
     decision: Decision
     troubles: tuple[str, ...] = ()
     bottlenecks: tuple[Bottleneck, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remembered:
+    """Everything a planner remembered at one moment; it may go on meanwhile."""
+
+    known: Knowledge
+    memory: Any
+    guards: Mapping[str, Any]
+    last: Decision | None
+    proposal: Decision | None
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "known": self.known.to_json(),
+            "memory": self.memory,
+            "guards": self.guards,
+            "last": _DECISION.dump_python(self.last, mode="json"),
+            "proposal": _DECISION.dump_python(self.proposal, mode="json"),
+        }
 
 
 class Planner:
@@ -65,15 +87,19 @@ class Planner:
         self.last = decision
         return Plan(decision, troubles, bottlenecks)
 
+    def remember(self) -> Remembered:
+        """What is remembered now. Memories are never changed but replaced, so that only knowledge is copied."""
+        return Remembered(
+            known=self.known.copy(),
+            memory=self._memory,
+            guards=dict(self._guard_memory),
+            last=self.last,
+            proposal=self._proposal,
+        )
+
     def snapshot(self) -> dict[str, Any]:
         """Everything remembered, as plain values."""
-        return {
-            "known": self.known.to_json(),
-            "memory": self._memory,
-            "guards": dict(self._guard_memory),
-            "last": _DECISION.dump_python(self.last, mode="json"),
-            "proposal": _DECISION.dump_python(self._proposal, mode="json"),
-        }
+        return self.remember().to_json()
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Go on from a snapshot."""

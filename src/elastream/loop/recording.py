@@ -10,7 +10,7 @@ from typing import Any
 from elastream.core.errors import JournalError
 from elastream.core.tick import Tick
 from elastream.loop.journal import journal_files
-from elastream.loop.journal_format import Header, Line, parse_header, parse_tick, upgraded
+from elastream.loop.journal_format import Dropped, Header, Line, parse_dropped, parse_header, parse_tick, upgraded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +20,9 @@ class Part:
     name: str
     header: Header
     snapshot: dict[str, Any] | None
-    """What the planner remembered before the first tick; None if it had seen nothing."""
+    """What the planner remembered before the first tick; None if it had seen nothing, or as the header tells."""
+    dropped: Dropped | None = None
+    """What the writer had dropped by then to stay within its bytes."""
     ticks: Iterable[Tick]
     """Can be gone through more than once; those of a file are read while one goes."""
 
@@ -64,6 +66,13 @@ def read(path: Path) -> Recording:
             parts.append(_part(file, lines))
     if not parts:
         raise JournalError(f"{path}: not one complete line; nothing was recorded")
+    dropped = next((part.dropped for part in reversed(parts) if part.dropped is not None), None)
+    if dropped is not None and path.is_dir():
+        warnings.insert(
+            0,
+            f"{path}: the beginning is not there: {dropped.files} files up to {dropped.last} "
+            f"({dropped.bytes:,} bytes) were dropped to stay within the bytes allowed",
+        )
     return Recording(parts=tuple(parts), warnings=tuple(warnings))
 
 
@@ -83,16 +92,22 @@ class _FileTicks:
 
 
 def _part(path: Path, lines: int) -> Part:
-    top = [line for _, line in _lines(path, 1, min(2, lines))]
+    top = [line for _, line in _lines(path, 1, min(3, lines))]
     where = f"{path}: line 1"
     schema = top[0].get("schema")
     if not isinstance(schema, int):
         raise JournalError(f"{where}: no header; this is no journal, or its beginning is lost")
     header = parse_header(upgraded(top[0], schema, where), where)
-    second = upgraded(top[1], schema, f"{path}: line 2") if len(top) > 1 else {}
-    snapshot = second.get("snapshot")
-    first = 2 if snapshot is None else 3
-    return Part(name=path.name, header=header, snapshot=snapshot, ticks=_FileTicks(path, schema, first, lines))
+    rest = [upgraded(line, schema, f"{path}: line {number}") for number, line in enumerate(top[1:], 2)]
+    dropped = parse_dropped(rest[0], f"{path}: line 2") if rest else None
+    if dropped is not None:
+        rest = rest[1:]
+    snapshot = rest[0].get("snapshot") if rest else None
+    if snapshot is not None and not isinstance(snapshot, dict):
+        raise JournalError(f"{path}: a snapshot that cannot be read: it holds {type(snapshot).__name__}")
+    first = 2 + (dropped is not None) + (snapshot is not None)
+    ticks = _FileTicks(path, schema, first, lines)
+    return Part(name=path.name, header=header, snapshot=snapshot, dropped=dropped, ticks=ticks)
 
 
 def _complete_lines(path: Path) -> tuple[int, bool]:

@@ -44,6 +44,8 @@ class Replayed:
     """Ticks that were planned; those without a look cannot be."""
     missing: int
     """Ticks that were never recorded."""
+    unknown: int = 0
+    """Ticks that were planned and not compared: what was remembered before them is not in the journal."""
     differences: tuple[Difference, ...]
     changed: bool
     """Whether another policy or other guards than the recorded ones planned."""
@@ -58,6 +60,8 @@ class Replayed:
         told = [f"{self.ticks} ticks planned again, {len(self.differences)} decided otherwise"]
         if self.missing:
             told.append(f"{self.missing} ticks are missing in the recording, which may be why")
+        if self.unknown:
+            told.append(f"{self.unknown} could not be compared, for what was remembered before them was dropped")
         if self.differences:
             first = self.differences[0].number
             told.append(
@@ -79,24 +83,33 @@ def replay(
     Every file starts from its own snapshot, so that runs and gaps between files do no harm. What another policy
     remembered is of no use to a new one: it goes on over the files of a run and starts anew with the next run.
     """
-    planned = missing = last = 0
+    planned = missing = unknown = last = 0
     differences: list[Difference] = []
-    planner, run, changed = None, None, False
+    planner, run, changed, whole = None, None, False, True
     for part in recording.parts:
         goes_on = part.header.run == run
         new = _planner(part.header, policy, policy_settings, guards)
         same = differs(part.header, new) is None
-        if planner is None or same or not goes_on:
+        here = part.header.memory == "here"
+        if planner is None or not goes_on or (same and here):
             planner = new
             _start(planner, part, with_memory=same)
+            whole = here
+        elif part.header.memory == "lost":
+            whole = whole and not same
         for tick in part.ticks:
-            missing += max(0, tick.number - last - 1) if goes_on else 0
+            gap = max(0, tick.number - last - 1) if goes_on else 0
+            missing += gap
+            # What is not here follows from the tick before, if that is there.
+            whole = whole and not (gap and same and not here)
             last, goes_on = tick.number, True
             if tick.observation is not None and tick.decision is not None:
                 planned += 1
-                differences += _compared(tick, tick.observation, tick.decision, planner)
+                found = list(_compared(tick, tick.observation, tick.decision, planner))
+                differences += found if whole else ()
+                unknown += not whole
         run, changed = part.header.run, changed or not same
-    return Replayed(ticks=planned, missing=missing, differences=tuple(differences), changed=changed)
+    return Replayed(ticks=planned, missing=missing, unknown=unknown, differences=tuple(differences), changed=changed)
 
 
 def alike(one: Decision, other: Decision) -> bool:

@@ -1,7 +1,8 @@
 """A restarted controller goes on with what the one before it had learned."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import chain
 from pathlib import Path
 
 from elastream.core.decision import Decision
@@ -28,12 +29,16 @@ def resume(planner: Planner, path: Path, now: Observation) -> str:
     Call it with the first look, before that is planned and before a new file of the journal is begun.
     """
     try:
-        part, looks = _newest(path)
+        parts = _newest(path)
+        part, looks = parts[0], _looks(parts)
         last = looks[-1][0]
         _check_same(part.header, last, planner, now)
         past = _planned_again(part, looks, planner)
     except (JournalError, _StartAnew) as reason:
         return f"starts anew: {reason}"
+    except Exception as wrong:
+        # Whatever stands in a folder, it is no reason not to begin.
+        return f"starts anew: {path} cannot be used: {type(wrong).__name__}: {wrong}"
     planner.restore(past.snapshot())
     gap_s = now.at_s - last.at_s
     return f"goes on from {part.name}: {len(looks)} recorded looks planned again, the last of {gap_s:.0f} s ago"
@@ -42,22 +47,51 @@ def resume(planner: Planner, path: Path, now: Observation) -> str:
 def last_size(path: Path) -> int | None:
     """How many workers were decided on at the end of what is recorded at `path`; None if nothing is."""
     try:
-        _, looks = _newest(path)
-    except (JournalError, _StartAnew):
+        for part in reversed(_own_parts(path)):
+            if looks := _looks([part]):
+                return sum(looks[-1][1].allocation.values())
+    except Exception:
+        # Why it cannot be read is told when a planner should go on from it.
         return None
-    return sum(looks[-1][1].allocation.values())
+    return None
 
 
-def _newest(path: Path) -> tuple[Part, list[tuple[Observation, Decision]]]:
-    """The newest file with a look in it, its looks and what was decided on them."""
+def _newest(path: Path) -> list[Part]:
+    """The newest file with a look in it, behind those that it takes its memory from."""
+    found: list[Part] = []
+    for part in reversed(_own_parts(path)):
+        if found and (part.header.run != found[0].header.run or _number(part, -1) + 1 != _number(found[0], 0)):
+            break
+        if not found and not _looks([part]):
+            continue
+        found.insert(0, part)
+        if part.header.memory == "here":
+            return found
+        if part.header.memory == "lost":
+            break
+    if not found:
+        raise _StartAnew(f"no look was recorded in {path}")
+    raise _StartAnew(f"what was remembered before {found[0].name} is not in the journal any more")
+
+
+def _own_parts(path: Path) -> tuple[Part, ...]:
+    """What is recorded at a path, if nobody else has written there."""
     for file in journal_files(path) if path.is_dir() else [path]:
         if file.exists() and (owner := file.lstat().st_uid) != os.getuid():
             raise _StartAnew(f"{file.name} was written by another user, {owner_name(owner)}")
-    for part in reversed(read(path).parts):
-        looks = [(t.observation, t.decision) for t in part.ticks if t.observation and t.decision]
-        if looks:
-            return part, looks
-    raise _StartAnew(f"no look was recorded in {path}")
+    return read(path).parts
+
+
+def _number(part: Part, which: int) -> int:
+    """The number of the first or the last tick of a file; 0 if it has none."""
+    numbers = [tick.number for tick in part.ticks]
+    return numbers[which] if numbers else 0
+
+
+def _looks(parts: Iterable[Part]) -> list[tuple[Observation, Decision]]:
+    """What was seen, and what was decided on it."""
+    ticks = chain.from_iterable(part.ticks for part in parts)
+    return [(tick.observation, tick.decision) for tick in ticks if tick.observation and tick.decision]
 
 
 def _check_same(header: Header, last: Observation, planner: Planner, now: Observation) -> None:
@@ -85,7 +119,8 @@ def _planned_again(part: Part, looks: list[tuple[Observation, Decision]], planne
         raise _StartAnew(f"the snapshot in {part.name} cannot be used: {type(wrong).__name__}: {wrong}") from wrong
     for now, recorded in looks:
         # A planner that decides otherwise believes in changes that were never made.
-        if not alike(past.plan(now).decision, recorded):
+        planned = past.plan(now)
+        if not alike(planned.decision, recorded):
             raise _StartAnew(f"the look of {now.at_s:.1f} s is decided otherwise today than it was then")
     return past
 

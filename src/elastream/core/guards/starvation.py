@@ -101,8 +101,7 @@ class Starvation(LetsThePolicySpeak):
 
     def _has_settled(self, pool: Pool, known: Knowledge) -> bool:
         """Whether the last change has arrived, and slots were watched for long enough since."""
-        busy = known.series(Signal.BUSY_SLOTS, pool.name)
-        if busy is None or busy.window(known.now_s, self.settle_s)[0].at_s > known.now_s - self.settle_s:
+        if not known.covers(Signal.BUSY_SLOTS, pool.name, self.settle_s):
             return False
         last = next((action for action in reversed(known.actions) if action.pool == pool.name), None)
         return last is None or (last.done_s is not None and known.now_s - last.done_s >= self.settle_s)
