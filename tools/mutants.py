@@ -558,9 +558,38 @@ MUTANTS = (
     Mutant(
         fault="an estimate from little evidence moves the size as far as it likes",
         file="src/elastream/policies/lag_proportional.py",
-        before="    if is_doubtful:\n",
-        after="    if False:\n",
+        before="        if doubts:\n",
+        after="        if False:\n",
         test="tests/stories/test_trust.py::test_the_first_small_batches_move_the_size_by_a_step_and_not_to_the_bound",
+    ),
+    Mutant(
+        fault="the tasks of the running batch tell nothing, however much larger it is than any before",
+        file="src/elastream/policies/lag_proportional.py",
+        before="running = query.running if query.id in memory else None",
+        after="running = None",
+        test="tests/stories/test_leaps.py::"
+        "test_a_leap_from_next_to_nothing_grows_by_what_the_tasks_of_the_running_batch_show",
+    ),
+    Mutant(
+        fault="batches that put all of their cost on the rows count as batches that are alike",
+        file="src/elastream/estimators/batch_cost.py",
+        before="ratio._replace(told_apart=True)",
+        after="ratio",
+        test="tests/unit/test_batch_cost.py::test_a_fixed_part_below_zero_is_none_and_no_doubt",
+    ),
+    Mutant(
+        fault="a leap is averaged with the calm before it",
+        file="src/elastream/policies/lag_proportional.py",
+        before="_FAST_S = 5.0",
+        after="_FAST_S = 10.0",
+        test="tests/stories/test_leaps.py::test_bursts_that_come_again_and_again_are_seen_in_one_look",
+    ),
+    Mutant(
+        fault="nothing is sure of a first batch, whatever its tasks have shown",
+        file="src/elastream/policies/lag_proportional.py",
+        before="max(2 * wanted, sure)",
+        after="2 * wanted",
+        test="tests/stories/test_leaps.py::test_a_start_under_load_grows_before_its_first_batch_has_ended",
     ),
     Mutant(
         fault="the fixed cost of a batch is missing from the sentence",

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from elastream.estimators.batch_cost import BatchCost, batch_cost
+from elastream.estimators.batch_cost import BatchCost, Doubt, batch_cost
 
 
 def test_batches_of_different_sizes_tell_the_two_costs_apart() -> None:
@@ -31,11 +31,11 @@ def test_single_accidents_do_not_move_the_estimate() -> None:
 def test_an_estimate_says_on_how_little_it_rests() -> None:
     few = batch_cost([[10.0, 0.5], [12.0, 0.5]])
     assert few is not None
-    assert few.doubt(12.0) == "only 2 batches of at most 12 rows"
+    assert few.doubt(12.0) == Doubt("only 2 batches of at most 12 rows", 0.25)
     alike = batch_cost([[10.0, 0.5], [10.0, 0.5], [10.0, 0.5]])
     assert alike is not None
     assert alike.doubt(12.0) is None
-    assert alike.doubt(1_000.0) == "no batch of more than 10 rows was seen"
+    assert alike.doubt(1_000.0) == Doubt("no batch of more than 10 rows was seen", 0.01)
     apart = batch_cost([[rows, 2.0 + rows * 1e-4] for rows in (1_000, 20_000, 50_000)])
     assert apart is not None
     assert apart.doubt(500_000.0) is None
@@ -43,6 +43,15 @@ def test_an_estimate_says_on_how_little_it_rests() -> None:
 
 def test_batches_that_are_alike_put_everything_on_the_rows() -> None:
     assert batch_cost([[1_000, 3.0], [1_010, 3.1]]) == pytest.approx(BatchCost(6.1 / 2_010, 0.0, 2, 1_010))
+
+
+def test_a_fixed_part_below_zero_is_none_and_no_doubt() -> None:
+    # Large batches ran on cold executors: the line through them begins below zero.
+    cost = batch_cost([[1_000, 0.1], [1_000, 0.1], [50_000, 6.0]])
+    assert cost == pytest.approx(BatchCost(6.2 / 52_000, 0.0, 3, 50_000, told_apart=True))
+    assert cost is not None
+    assert cost.doubt(500_000.0) is None
+    assert cost.likely_slot_s(500_000.0) == cost.slot_s(500_000.0)
 
 
 def test_a_slope_that_cannot_be_is_not_believed() -> None:

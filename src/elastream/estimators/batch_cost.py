@@ -12,15 +12,23 @@ from typing import NamedTuple
 
 # With batches more alike than this (standard deviation over mean of rows), the slope is noise.
 _MIN_SPREAD = 0.1
-# Fewer batches than this may all have met the same accident: a cold executor, a long collection of garbage.
-_FEW = 3
+# Fewer batches than this may all have met the same accident: a cold executor, a long collection of garbage, a first
+# batch that loads classes. It may cost so many times what others will.
+_FEW, _SEVERAL = 3, 4.0
 # So many times larger than any that was seen: as far as two costs that were told apart are trusted, and one was not.
-_FAR, _NEAR = 20.0, 1.5
+_FAR, NEAR = 20.0, 1.5
 # A batch that took so many times what the others say met an accident.
 _ACCIDENT = 2.0
 
 Batch = Sequence[float]
 """Rows and slot-seconds."""
+
+
+class Doubt(NamedTuple):
+    """Why a cost says little about a batch, and what part of it is sure all the same."""
+
+    reason: str
+    sure: float
 
 
 class BatchCost(NamedTuple):
@@ -45,12 +53,14 @@ class BatchCost(NamedTuple):
             return self.slot_s(rows)
         return self.slot_s(self.most_rows) * math.sqrt(rows / self.most_rows)
 
-    def doubt(self, rows: float) -> str | None:
+    def doubt(self, rows: float) -> Doubt | None:
         """Why this says little about a batch of that many rows; None if it may be relied upon."""
+        if rows > self.most_rows * (_FAR if self.told_apart else NEAR):
+            # Sure is what the largest one has cost: all the rest may be the same whatever it reads.
+            return Doubt(f"no batch of more than {self.most_rows:,.0f} rows was seen", self.most_rows / rows)
         if self.batches < _FEW:
-            return f"only {self.batches} batch{'es' if self.batches > 1 else ''} of at most {self.most_rows:,.0f} rows"
-        if rows > self.most_rows * (_FAR if self.told_apart else _NEAR):
-            return f"no batch of more than {self.most_rows:,.0f} rows was seen"
+            number = f"{self.batches} batch{'es' if self.batches > 1 else ''}"
+            return Doubt(f"only {number} of at most {self.most_rows:,.0f} rows", 1 / _SEVERAL)
         return None
 
 
@@ -91,4 +101,7 @@ def _fit(batches: Sequence[Batch]) -> BatchCost:
         return ratio
     slope = both / spread
     fixed = mean_busy - slope * mean_rows
-    return BatchCost(slope, fixed, number, most, told_apart=True) if slope > 0 and fixed >= 0 else ratio
+    if slope <= 0:
+        return ratio
+    # Less than nothing for the batch itself: then all of it is for the rows, and that is known.
+    return BatchCost(slope, fixed, number, most, told_apart=True) if fixed >= 0 else ratio._replace(told_apart=True)

@@ -17,10 +17,10 @@ from typing import ClassVar, NamedTuple
 from elastream.core.decision import Decision, Json
 from elastream.core.knowledge import Knowledge
 from elastream.core.needs import Need
-from elastream.core.observation import Observation, Pool, Query
+from elastream.core.observation import Observation, Pool, Query, RunningBatch
 from elastream.core.protocols import Policy
 from elastream.core.signals import Signal
-from elastream.estimators.batch_cost import BatchCost, batch_cost
+from elastream.estimators.batch_cost import NEAR, BatchCost, Doubt, batch_cost
 from elastream.estimators.waves import Stage, slots_for
 from elastream.policies.catalogue import policies
 from elastream.policies.pace import Pace, pace
@@ -31,8 +31,8 @@ _KEPT_BATCHES = 60
 _KEPT_ALIKE = 12
 # Before that many rows, what tasks have cost is what starting them cost.
 _FEWEST_ROWS = 1_000
-# What came just now: two looks, so that a single late one does not make a rate.
-_FAST_S = 10.0
+# What came just now. Readings carry the time they were taken at, so that a look that is late makes no rate.
+_FAST_S = 5.0
 
 Memory = dict[str, list[list[float]]]
 """Query -> id, rows and slot-seconds of its last batches, as they were seen; the first only has its id."""
@@ -43,8 +43,13 @@ class Demand(NamedTuple):
 
     slots: float
     sentence: str
-    doubt: str | None = None
+    doubt: Doubt | None = None
     """Why the number rests on little."""
+
+    @property
+    def sure(self) -> float:
+        """Slots that it needs in any case."""
+        return self.slots * self.doubt.sure if self.doubt else self.slots
 
 
 @policies.register("lag-proportional")
@@ -57,7 +62,7 @@ class LagProportional:
     asap_batch_s: float | None = setting(
         None, doc="how long batches may be where the trigger is as fast as possible; none: as the SLO has it"
     )
-    window_s: float = setting(60.0, doc="the arrival rate is the largest over this time and over the last 10 s of it")
+    window_s: float = setting(60.0, doc="the arrival rate is the largest over this time and over the last 5 s of it")
     interval_s: float = setting(5.0, doc="how often to decide")
     needs: ClassVar[tuple[Need, ...]] = (Need(Signal.ARRIVED), Need(Signal.COMMITTED), Need(Signal.BUSY_TIME))
 
@@ -94,24 +99,23 @@ class LagProportional:
             return Decision(allocation={pool.name: 1 for pool in now.pools}, reason="no query runs")
         if not demands:
             return Decision.hold(now, "; ".join(unknown))
-        doubts = [demand.doubt for demand in demands.values() if demand.doubt]
-        sizes = {pool.name: self._size(pool, now, demands) for pool in now.pools}
-        allocation = {
-            pool.name: _bounded(pool.wanted, sizes[pool.name], is_doubtful=bool(doubts), is_floor=bool(unknown))
-            for pool in now.pools
-        }
+        doubts = [
+            f"{demand.doubt.reason}; {demand.sure:.1f} slots are sure" for demand in demands.values() if demand.doubt
+        ]
+        slots = {name: demand.slots for name, demand in demands.items()}
+        sizes = {pool.name: _size(pool, now, slots) for pool in now.pools}
+        if doubts:
+            sure = {name: demand.sure for name, demand in demands.items()}
+            sizes = {pool.name: _step(pool.wanted, sizes[pool.name], _size(pool, now, sure)) for pool in now.pools}
+        if unknown:
+            sizes = {pool.name: max(sizes[pool.name], pool.wanted) for pool in now.pools}
         sentences = [demand.sentence for demand in demands.values()]
         sentences += [f"little is known ({doubt}), so one step at a time" for doubt in dict.fromkeys(doubts)]
         sentences += [f"{reason}, so no fewer than now" for reason in unknown]
         evidence: dict[str, Json] = {f"slots/{name}": demand.slots for name, demand in demands.items()}
-        if unknown and allocation == now.wanted():
+        if unknown and sizes == now.wanted():
             return Decision.hold(now, "; ".join(sentences), evidence)
-        slots = {name: demand.slots for name, demand in demands.items()}
-        return Decision(allocation=allocation, reason="; ".join(sentences), evidence=evidence, slots=slots)
-
-    def _size(self, pool: Pool, now: Observation, demands: Mapping[str, Demand]) -> int:
-        slots = sum(demands[q.id].slots * _share(q, pool, now) for q in now.queries if q.id in demands)
-        return max(1, pool.workers_for(slots))
+        return Decision(allocation=sizes, reason="; ".join(sentences), evidence=evidence, slots=slots)
 
     def _demand(self, query: Query, now: Observation, known: Knowledge, memory: Memory) -> Demand | str:
         """What one query needs, or why that is not known."""
@@ -130,7 +134,7 @@ class LagProportional:
             return query.not_known("arrival rate" if arrival is None else "backlog")
         if arrival == 0 and backlog == 0:
             return Demand(0.0, f"{query.name} is idle")
-        cost = batch_cost([batch[1:] for batch in memory.get(query.id, []) if len(batch) > 1]) or _cost_so_far(query)
+        cost = batch_cost(_measured(query, memory)) or _cost_so_far(query)
         if cost is None:
             return f"no batch of {query.name} has been measured yet; a first one, which is always slow, does not count"
         excess = max(0.0, _left_behind(query, now.at_s, arrival, backlog) - arrival * chosen.period_s)
@@ -201,11 +205,38 @@ def _kept(batches: list[list[float]]) -> list[list[float]]:
     return [batches[0], *reversed(found)]
 
 
-def _bounded(wanted: int, size: int, *, is_doubtful: bool, is_floor: bool) -> int:
-    """One step at a time on little evidence, and no step down while something is unknown."""
-    if is_doubtful:
-        size = min(max(size, wanted - 1), wanted + max(1, wanted // 2))
-    return max(size, wanted) if is_floor else size
+def _measured(query: Query, memory: Memory) -> list[list[float]]:
+    """Rows and slot-seconds of batches that have ended, and of the running one if it is larger than all of them."""
+    ended = [batch[1:] for batch in memory.get(query.id, []) if len(batch) > 1]
+    running = query.running if query.id in memory else None
+    if running is None or not running.rows or any(NEAR * batch[0] >= running.rows for batch in ended):
+        return ended
+    # Its tasks that are done tell what the others will take. An overloaded query ends few batches.
+    work_s = _projected_s(query, running)
+    return [*ended, [running.rows, work_s]] if work_s else ended
+
+
+def _projected_s(query: Query, running: RunningBatch) -> float:
+    """Slot-seconds of the running batch, by its tasks that are done; too few while later stages were never seen."""
+    busy = {work.name: work.busy_s.value for work in query.operators if work.busy_s is not None and work.busy_s.value}
+    return max(
+        (
+            stage.tasks * stage.mean_s * sum(busy.values()) / busy[stage.name]
+            for stage in running.stages or ()
+            if stage.mean_s is not None and stage.name in busy
+        ),
+        default=0.0,
+    )
+
+
+def _size(pool: Pool, now: Observation, slots: Mapping[str, float]) -> int:
+    """Workers of a pool for what queries need."""
+    return max(1, pool.workers_for(sum(slots[q.id] * _share(q, pool, now) for q in now.queries if q.id in slots)))
+
+
+def _step(wanted: int, size: int, sure: int) -> int:
+    """On little evidence: at most twice the size, or what is needed in any case, and one fewer."""
+    return min(max(size, wanted - 1), max(2 * wanted, sure))
 
 
 def _left_behind(query: Query, now_s: float, arrival: float, backlog: float) -> float:
@@ -226,7 +257,11 @@ def _cost_so_far(query: Query) -> BatchCost | None:
             return None
         rows += work.records_in.value if work.name in sources else 0.0
         busy += work.busy_s.value
-    return batch_cost([[rows, busy]]) if rows >= _FEWEST_ROWS else None
+    cost = batch_cost([[rows, busy]]) if rows >= _FEWEST_ROWS else None
+    if cost is None or query.running is None or query.running.rows is None:
+        return cost
+    # Its other tasks are like those that are done.
+    return cost._replace(most_rows=max(rows, query.running.rows))
 
 
 def _driver_s(query: Query, known: Knowledge, window_s: float) -> float:

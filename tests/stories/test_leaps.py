@@ -1,0 +1,40 @@
+"""Loads that leap, met by the defaults: what the running batch shows counts, and a look is enough to see a leap."""
+
+from elastream.core.slo import Slo
+from tests.stories.telling import Story, application, tell
+
+
+def run(load: str, minutes: float) -> Story:
+    app = application("enrich", max_workers=16, initial_workers=1).promising(Slo(delay_s=30.0))
+    return tell(app, load, "lag-proportional", minutes=minutes, tick_s=5)
+
+
+def share_in_time(story: Story) -> float:
+    assert story.outcome is not None
+    return story.outcome.summary.within_slo or 0.0
+
+
+def test_a_leap_after_a_calm_whose_batches_were_all_alike_is_met_in_time() -> None:
+    # 96,000/s is four fifths of what 16 executors can do.
+    assert share_in_time(run("step(9.6k, 96k, at=605s)", minutes=20)) >= 0.999
+
+
+def test_a_leap_from_next_to_nothing_grows_by_what_the_tasks_of_the_running_batch_show() -> None:
+    # What ten records a second cost says nothing about a million in a batch.
+    story = run("step(10, 96k, at=605s)", minutes=20)
+    began_s = next(now.queries[0].running.started_s for now in story.looks(from_s=606) if now.queries[0].running)
+    assert max(story.wanted(to_s=began_s)) <= 4
+    assert story.wanted(from_s=began_s + 6, to_s=began_s + 12)[0] >= 12
+
+
+def test_a_start_under_load_grows_before_its_first_batch_has_ended() -> None:
+    story = run("constant(60k)", minutes=20)
+    first = next(now.queries[0].finished for now in story.looks() if now.queries[0].finished)
+    assert first is not None
+    assert first.duration_s < 25
+    assert share_in_time(story) >= 0.99
+
+
+def test_bursts_that_come_again_and_again_are_seen_in_one_look() -> None:
+    bursts = " + ".join(f"spike(90k, at={600 + 240 * n}s, for=1m)" for n in range(6))
+    assert share_in_time(run(f"cosine(4k..6k, period=5m) + {bursts}", minutes=35)) >= 0.995
