@@ -1005,6 +1005,38 @@ MUTANTS = (
         test="tests/spark/test_events.py::test_an_output_that_is_lost_with_its_executor_does_not_count_its_task_twice",
     ),
     Mutant(
+        fault="partitions of topics that were deleted are kept",
+        file="src/elastream/spark/inputs.py",
+        before="for name in self._partitions.keys() - names:",
+        after="for name in ():",
+        test="tests/unit/spark/test_kafka_log.py"
+        "::test_after_a_month_of_hourly_topics_a_source_has_the_partitions_of_two_hours_and_all_of_its_records",
+    ),
+    Mutant(
+        fault="records of topics that were deleted are taken off the totals",
+        file="src/elastream/spark/inputs.py",
+        before="            self._gone += gone.committed\n",
+        after="",
+        test="tests/unit/spark/test_kafka_log.py"
+        "::test_after_a_month_of_hourly_topics_a_source_has_the_partitions_of_two_hours_and_all_of_its_records",
+    ),
+    Mutant(
+        fault="offsets of topics that were deleted are remembered",
+        file="src/elastream/spark/kafka_log.py",
+        before="for name in known.keys() - names:",
+        after="for name in ():",
+        test="tests/unit/spark/test_kafka_log.py"
+        "::test_after_a_month_of_hourly_topics_a_source_has_the_partitions_of_two_hours_and_all_of_its_records",
+    ),
+    Mutant(
+        fault="a batch told late brings a deleted topic back",
+        file="src/elastream/spark/inputs.py",
+        before="if name in self._partitions or not self._probed:",
+        after="if True:",
+        test="tests/unit/spark/test_kafka_log.py"
+        "::test_a_batch_that_is_told_of_after_a_topic_of_it_is_gone_counts_nothing_twice",
+    ),
+    Mutant(
         fault="busy time goes with an executor that is forgotten",
         file="src/elastream/spark/Ledger.java",
         before="        goneBusyMs += worker.busyMs;\n",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any, Literal, NamedTuple
 
 from elastream.core.observation import Reading, Source
@@ -63,6 +63,11 @@ class Input:
         """Records in batches that ended since we watch."""
         self._probe = probe_for(seen)
         self._partitions: dict[str, Partition] = {}
+        """Those that are there, and those that are not any more but that the query's offsets still name."""
+        self._gone = 0.0
+        """Records of partitions that were forgotten; totals keep them."""
+        self._there: Set[str] = frozenset()
+        """Those that the log had when it answered last."""
         self._counts = False
         self._has_begun = False
         self._arrived_from: Literal["probe", "estimated", "reported", "extrapolated"] | None = None
@@ -143,6 +148,8 @@ class Input:
                 for then_s, records in self._probe.past(utc_s, offsets, log):
                     self._sample(at_s - (utc_s - then_s), records or {})
             self._take_newest(min(at_s, at_s - (utc_s - newest.utc_s)), newest.records)
+            named = (self._probe.records(offset) or () for offset in offsets)
+            self._forget_all_but({*newest.records, *(name for names in named for name in names)})
 
     def _take_newest(self, at_s: float, records: Counts) -> None:
         if self._probed and self._arrived_s is not None:
@@ -153,6 +160,7 @@ class Input:
         for name, number in records.items():
             self._partition(name).arrive(number)
         self._close_all_but(records)
+        self._there = records.keys()
         self._probed, self._arrived_from, self._arrived_s = True, self._probe.arrived_from, at_s
 
     def _sample(self, at_s: float, records: Counts) -> None:
@@ -164,6 +172,13 @@ class Input:
         for name in self._partitions.keys() - records.keys():
             gone = self._partitions[name]
             gone.commit(gone.arrived or 0.0)
+
+    def _forget_all_but(self, names: Set[str]) -> None:
+        """What is gone is dropped, or a source of hourly topics would grow for ever."""
+        for name in self._partitions.keys() - names:
+            gone = self._partitions.pop(name)
+            gone.commit(gone.arrived or 0.0)
+            self._gone += gone.committed
 
     def _carry_on(self, at_s: float, planned: Counts) -> None:
         """From reports of the source: as they are, or as the rate between them goes on."""
@@ -189,7 +204,7 @@ class Input:
         number = progress.get("numInputRows")
         # Spark counts rows again for every action of a foreachBatch: without offsets that count, its stages may know.
         counted = scanned if is_foreach else float(number) if isinstance(number, int | float) else None
-        self._probe.learn(start, end, counted, sum(one.committed for one in self._partitions.values()))
+        self._probe.learn(start, end, counted, self._committed)
         read = self._read(start, end)
         rows = _rows(read)
         if rows is None or self._probe.arrived_from == "estimated":
@@ -197,7 +212,11 @@ class Input:
         ends = self._probe.records(end)
         self._counts, self._has_begun = ends is not None, True
         for name, number in (ends or {}).items():
-            self._partition(name).commit(number)
+            # A batch may be told of after a partition of it was forgotten.
+            if name in self._partitions or not self._probed:
+                self._partition(name).commit(number)
+        if ends is not None and not self._probed:
+            self._forget_all_but({*ends, *(self._probe.records(progress.get("latestOffset")) or ())})
         if ends is None and rows is not None:
             self._partition("").committed += rows
         self.rows = None if rows is None or self.rows is None else self.rows + rows
@@ -207,9 +226,10 @@ class Input:
     def _delays(self, read: Mapping[str, tuple[float, float]], ended_s: float) -> list[Stretch]:
         stretches: list[Stretch] = []
         for name, (first, last) in read.items():
-            curve = self._partition(name).curve
-            stretches += curve.stretches(first, last, ended_s)
-            curve.forget_before(last)
+            if name in self._partitions:
+                curve = self._partitions[name].curve
+                stretches += curve.stretches(first, last, ended_s)
+                curve.forget_before(last)
         return stretches
 
     def _limited(self, rows: float | None, start: Any, end: Any) -> bool | None:
@@ -223,15 +243,15 @@ class Input:
 
     def source(self, place: int, at_s: float, partitions: int | None) -> Source:
         """The source as of a look."""
-        known = list(self._partitions.values())
-        total = sum(one.committed for one in known)
+        total = self._committed
         # Where it begins may not be known before it has; what cannot be counted by its offsets is, by its rows.
         is_known = self._counts or (self._has_begun and self.rows is not None)
         committed = Reading(total, at_s) if is_known else None
         arrived = None
         # Of a query that has ended nobody asks the source any more, but what was known stays so.
         if self._arrived_from is not None and self._arrived_s is not None:
-            arrived = Reading(sum(one.arrived or one.committed for one in known), self._arrived_s)
+            known = self._partitions.values()
+            arrived = Reading(self._gone + sum(one.arrived or one.committed for one in known), self._arrived_s)
         return Source(
             name=f"source-{place}",
             read_limit=read_limit(self.seen),
@@ -248,10 +268,15 @@ class Input:
         """Records that had arrived by then and are not committed, as far as it is known when they came."""
         return sum(max(0.0, one.curve.arrived(due_s) - one.committed) for one in self._partitions.values())
 
+    @property
+    def _committed(self) -> float:
+        return self._gone + sum(one.committed for one in self._partitions.values())
+
     def _backlogs(self) -> tuple[float, ...] | None:
-        if len(self._partitions) < 2:
+        there = self._partitions.keys() & self._there if self._probed else self._partitions.keys()
+        if len(there) < 2:
             return None
-        return tuple(self._partitions[name].backlog for name in sorted(self._partitions, key=_place))
+        return tuple(self._partitions[name].backlog for name in sorted(there, key=_place))
 
     def _age(self, arrived: Reading, committed: float, at_s: float) -> Reading | None:
         if arrived.value <= committed:

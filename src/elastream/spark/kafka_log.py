@@ -8,14 +8,15 @@ numbers of records that only grow, whatever happens to the topics:
 - A partition that is added while we watch counts from its oldest record; the query will read it from there.
 - A topic that was deleted and made again counts on from where it was. Until the query notices, its committed offset
   lies beyond the end, and nothing of the new topic is committed.
-- A topic that is gone has no backlog.
+- A topic that is gone has no backlog, and is forgotten once no offset of the query names it: the query would read it
+  from its beginning if it came back.
 
 Offsets of compacted topics and transactions have gaps: then these numbers are more than the records.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from typing import Any, Literal
 
 from elastream.spark.look import LogSeen, SourceSeen
@@ -68,6 +69,7 @@ class KafkaLog:
         if log.utc_s is None or log.problem is not None:
             return Sample(utc_s, None)
         self._take(log)
+        self._forget_all_but({*log.ends, *(name for offset in offsets for name in per_partition(offset) or ())})
         return Sample(log.utc_s, {name: self._number(name, newest) for name, (_, newest) in log.ends.items()})
 
     def past(self, utc_s: float, offsets: Sequence[Any], log: LogSeen | None) -> Iterator[Sample]:
@@ -92,6 +94,11 @@ class KafkaLog:
                 self._moved[name] += before[1] - oldest
             self._ends[name] = oldest, newest
         self._log = log
+
+    def _forget_all_but(self, names: Set[str]) -> None:
+        for known in (self._ends, self._moved, self._seen):
+            for name in known.keys() - names:
+                del known[name]
 
     def _address(self) -> str:
         options = {key.lower(): value for key, value in (self.source.options or {}).items()}

@@ -180,3 +180,69 @@ def test_a_partition_that_holds_most_of_the_backlog_is_named() -> None:
     assert even.uneven is None
     ends = {"words-0": (0.0, 90.0), "words-1": (0.0, 9.0), "words-2": (0.0, 9.0)}
     assert followed.look(1.0, answered(1.0, ends), committed=committed).uneven == "83% of it in one of 3 partitions"
+
+
+def hourly(hour: int) -> tuple[dict[str, tuple[float, float]], dict[str, dict[str, float]]]:
+    """What the log has and what the query has committed, with a topic of twelve partitions an hour, kept for two."""
+    topics = [f"words-{number}" for number in (hour - 1, hour) if number >= 0]
+    ends = {f"{topic}-{place}": (0.0, 100.0) for topic in topics for place in range(12)}
+    return ends, {topic: {str(place): 90.0 for place in range(12)} for topic in topics}
+
+
+def test_after_a_month_of_hourly_topics_a_source_has_the_partitions_of_two_hours_and_all_of_its_records() -> None:
+    followed = Followed()
+    last = 0.0
+    for hour in range(720):
+        ends, committed = hourly(hour)
+        # Topics go before the next batch has noticed; then its offsets name them no longer.
+        followed.look(3600.0 * hour, answered(3600.0 * hour, ends), committed=hourly(max(0, hour - 1))[1])
+        seen = followed.look(3600.0 * hour + 60, answered(3600.0 * hour + 60, ends), committed=committed)
+        assert seen.partition_backlogs == (10.0,) * len(ends)
+        assert seen.committed is not None
+        assert seen.committed.value >= last
+        last = seen.committed.value
+    assert seen.backlog == 240
+    assert seen.arrived is not None
+    assert seen.arrived.value == 720 * 12 * 100
+    # Of everything that was remembered by partition, in the source and in its log.
+    for holder in (followed.input, followed.input._probe):
+        sizes = {name: len(value) for name, value in vars(holder).items() if isinstance(value, dict)}
+        assert sizes
+        assert max(sizes.values()) <= 24, sizes
+
+
+def test_an_even_backlog_is_not_called_uneven_because_of_partitions_that_are_gone() -> None:
+    followed = Followed()
+    for hour in range(12):
+        ends, committed = hourly(hour)
+        seen = followed.look(3600.0 * hour, answered(3600.0 * hour, ends), committed=committed)
+    assert seen.partition_backlogs == (10.0,) * 24
+    assert seen.uneven is None
+
+
+def test_a_batch_that_is_told_of_after_a_topic_of_it_is_gone_counts_nothing_twice() -> None:
+    followed = Followed()
+    both = {"words": {"0": 50.0}, "more": {"0": 50.0}}
+    followed.look(0.0, answered(0.0, {"words-0": (0, 100), "more-0": (0, 100)}), committed=both)
+    alone = {"words": {"0": 80.0}}
+    before = followed.look(1.0, answered(1.0, {"words-0": (0, 100)}), committed=alone)
+    followed.input.take(
+        {"startOffset": both, "endOffset": {"words": {"0": 60.0}, "more": {"0": 60.0}}}, 1.0, is_foreach=False
+    )
+    after = followed.look(2.0, answered(2.0, {"words-0": (0, 100)}), committed=alone)
+    assert before.committed is not None
+    assert after.committed is not None
+    assert (after.committed.value, after.backlog) == (before.committed.value, 20)
+
+
+def test_partitions_that_only_spark_tells_of_are_forgotten_with_their_topics_too() -> None:
+    followed = Followed()
+    for hour in range(48):
+        committed = {f"words-{hour}": {"0": 100.0, "1": 100.0}}
+        progress = {"startOffset": committed, "endOffset": committed, "latestOffset": committed, "numInputRows": 0}
+        followed.input.report(60.0 * hour, committed)
+        followed.input.take(progress, 60.0 * hour, is_foreach=False)
+        seen = followed.look(60.0 * hour, None, committed=committed)
+    assert seen.partition_backlogs == (0.0, 0.0)
+    assert seen.committed is not None
+    assert seen.committed.value == 48 * 200
