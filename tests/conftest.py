@@ -4,13 +4,14 @@ import importlib.util
 import os
 import shutil
 import signal
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from functools import cache
 
 import pytest
 from hypothesis import settings
 
 from elastream.core.errors import suggestion
+from elastream.core.sanitizer import use_pattern
 from elastream.kafka.jars import BROKER, lacking
 from elastream.machine.java import JavaNotFound, java_home
 from tests import users
@@ -85,6 +86,13 @@ def pytest_configure(config: pytest.Config) -> None:
     required()
     for name in CAPABILITIES:
         config.addinivalue_line("markers", f'{name}: the same as needs("{name}")')
+
+
+@pytest.fixture(autouse=True)
+def _no_pattern_of_another_test() -> Iterator[None]:
+    """What is secret in an application holds for the process it runs in."""
+    yield
+    use_pattern(None)
 
 
 # Before the plugin that selects by marker, which is to see the markers added here.

@@ -217,9 +217,9 @@ MUTANTS = (
     ),
     Mutant(
         fault="secrets are written to the journal",
-        file="src/elastream/loop/journal.py",
-        before="line = tick_line(tick, self._redaction)",
-        after="line = tick_line(tick, Redaction('nothing-is-secret'))",
+        file="src/elastream/loop/journal_format.py",
+        before='_dumped(sanitize_line(_TICK.dump_python(tick, mode="json", exclude_defaults=True, warnings=False)))',
+        after="_dumped(_TICK.dump_python(tick, mode='json', exclude_defaults=True, warnings=False))",
         test="tests/unit/test_journal.py::test_secrets_are_not_written",
     ),
     Mutant(

@@ -6,7 +6,6 @@ stays in it: the queries do not notice, and the user reads one line.
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
 from collections.abc import Mapping, Sequence
@@ -17,13 +16,16 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from elastream.config import Settings, leaves, resolve
 from elastream.core.errors import JournalError, ObservationFailed
 from elastream.core.guards.pause import Pause
+from elastream.core.log import log
 from elastream.core.protocols import Journal, Platform, Policy
+from elastream.core.sanitizer import REDACTION, sanitizer, use_pattern
 from elastream.core.tick import Tick
 from elastream.loop.background import BackgroundRecorder
 from elastream.loop.clock import SystemClock
 from elastream.loop.controller import Controller, checked
 from elastream.loop.journal import Recorder
 from elastream.loop.journal_format import describe
+from elastream.loop.outside_text import sanitize_observation
 from elastream.loop.planner import Planner
 from elastream.loop.resume import last_size, resume
 from elastream.loop.slo_log import SloLog, slo_sentence
@@ -32,8 +34,6 @@ from elastream.spark.executors import ShrinkBy
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-log = logging.getLogger("elastream")
 
 PREFIX = "spark.elastream."
 ENABLED = "spark.elastream.enabled"
@@ -167,7 +167,7 @@ class Attachment:
             self._controller.run()
         except Exception as error:
             # The controller survives what it knows of; for the rest, the queries matter more than we do.
-            self._failure = f"{type(error).__name__}: {error}"
+            self._failure = sanitizer().line(f"{type(error).__name__}: {error}")
             self._state = "failed"
             log.warning("the loop has ended, executors stay as they are: %s", self._failure)
         finally:
@@ -236,6 +236,8 @@ def attach(
     in, and the words are recorded.
     """
     conf = _elastream_conf(spark)
+    # Before anything is told: what is secret in this application is so in its journal, its log and its errors.
+    use_pattern(conf.pop(REDACTION, None))
     if conf.pop(ENABLED, "true").strip().lower() == "false":
         log.warning("%s is false: executors stay as they are", ENABLED)
         return SwitchedOff()
@@ -283,7 +285,10 @@ def _paths(settings: Settings) -> dict[str, object]:
 def _tell_ignored(first: Mapping[str, object], second: Mapping[str, object]) -> None:
     unlike = [name for name in {**first, **second} if first.get(name) != second.get(name)]
     if unlike:
-        told = ", ".join(f"{name} {second.get(name)} (has {first.get(name)})" for name in unlike)
+        hide = sanitizer().setting
+        told = ", ".join(
+            f"{name} {hide(name, second.get(name))} (has {hide(name, first.get(name))})" for name in unlike
+        )
         log.warning("already attached, and goes on as it is; to change %s, detach first", told)
 
 
@@ -371,7 +376,7 @@ def _resumed(planner: Planner, folder: Path, platform: Platform) -> str:
         now = platform.observe()
     except ObservationFailed as wrong:
         return f"starts anew: no look at {platform.name}: {wrong}"
-    return resume(planner, folder, now)
+    return resume(planner, folder, sanitize_observation(now))
 
 
 def _flags(
@@ -391,7 +396,7 @@ def _elastream_conf(spark: SparkSession) -> dict[str, str]:
     context = getattr(spark, "_sc", None)
     if context is None:
         return {}
-    return {key: value for key, value in context.getConf().getAll() if key.startswith(PREFIX)}
+    return {key: value for key, value in context.getConf().getAll() if key.startswith(PREFIX) or key == REDACTION}
 
 
 def _forget(attachment: Attachment) -> None:

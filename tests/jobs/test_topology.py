@@ -1,5 +1,6 @@
 """Operators of jobs as policies see them, on the plans that Spark really runs."""
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -101,3 +102,27 @@ def test_the_topology_of_a_job_is_that_of_its_plan(spark: Any, tmp_path: Path) -
     assert read.records_out is not None
     assert kept.records_in is not None
     assert read.records_out.value == kept.records_in.value
+
+
+def test_options_that_nobody_reads_and_what_a_query_observes_stay_in_the_jvm(spark: Any, tmp_path: Path) -> None:
+    from pyspark.sql.functions import expr
+
+    rows = spark.readStream.format("rate").option("rowsPerSecond", 50).option("kafka.ssl.keystore.key", "hunter2")
+    observed = rows.option("harmless-by-name", "hunter2").load().observe("seen", expr("max('hunter2') as secret"))
+    with observer(spark) as watching:
+        target = tmp_path / "hunter2"
+        query = observed.writeStream.format("parquet").option("path", str(target)).queryName("watched")
+        running = query.option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+        try:
+            while not running.lastProgress:
+                time.sleep(0.1)
+            raw = watching.watch.raw()
+            while '"event":"progress"' not in raw:
+                time.sleep(0.1)
+                raw = watching.watch.raw()
+            assert "hunter2" in str(running.lastProgress)
+        finally:
+            running.stop()
+
+    assert '"rowsPerSecond":"50"' in raw
+    assert "hunter2" not in raw

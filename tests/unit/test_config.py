@@ -6,7 +6,6 @@ import pytest
 from pydantic import ValidationError
 
 from elastream.config import (
-    HIDDEN,
     Resolution,
     Settings,
     build_guards,
@@ -19,6 +18,7 @@ from elastream.core.errors import BadInput
 from elastream.core.guards import ORDER
 from elastream.core.guards.cool_down import CoolDown
 from elastream.core.guards.quiet_hours import QuietHours
+from elastream.core.secret_patterns import HIDDEN
 
 
 def resolved(
@@ -266,8 +266,8 @@ def test_what_is_printed_hides_secrets() -> None:
 
     assert printed["policy_settings.api_token"] == (HIDDEN, "flag --policy-settings")
     assert printed["policy_settings.url"][0] == f"x?password={HIDDEN}"
-    assert printed["policy_settings.tokens"][0] == "3"
-    assert printed["max_age_s"] == ("none", "default")
+    assert printed["policy_settings.tokens"][0] == 3
+    assert printed["max_age_s"] == (None, "default")
 
 
 def test_conf_arguments_are_read_as_spark_submit_does() -> None:

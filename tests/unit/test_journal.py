@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from elastream.config import Redaction
 from elastream.core.decision import Adjustment, Decision
 from elastream.core.errors import JournalError
 from elastream.core.observation import (
@@ -86,7 +85,7 @@ def test_a_tick_is_read_back_as_it_was_written(tmp_path: Path) -> None:
 
 
 def test_what_is_unknown_or_a_default_takes_no_room() -> None:
-    line = json.loads(journal_format.tick_line(a_tick(), Redaction()))
+    line = json.loads(journal_format.tick_line(a_tick()))
 
     assert "null" not in json.dumps(line)
     assert line["observation"]["queries"][0]["sources"][0]["arrived"] == [100.0, 5.0]
@@ -276,7 +275,7 @@ def test_a_snapshot_does_not_grow_with_the_time_a_run_takes(tmp_path: Path) -> N
             now = observation(float(at_s), 100.0 * at_s)
             seen = tuple(replace(worker, cpu=Reading(at_s % 17 / 17, at_s)) for worker in workers)
             one.plan(replace(now, pools=(replace(now.pools[0], workers=seen),)))
-        return len(journal_format.snapshot_line(one.snapshot(), Redaction()))
+        return len(journal_format.snapshot_line(one.snapshot()))
 
     after_minutes, after_hours = snapshot_bytes(5), snapshot_bytes(120)
 
@@ -397,10 +396,9 @@ def test_secrets_are_not_written(tmp_path: Path) -> None:
 
 
 def test_a_snapshot_keeps_what_is_remembered_under_the_name_of_an_operator() -> None:
-    redaction = Redaction()
     snapshot = {"memory": {"tokenize": "up"}, "last": {"evidence": {"token": "hunter2"}, "reason": "secret=hunter2"}}
 
-    line = json.loads(journal_format.snapshot_line(snapshot, redaction))["snapshot"]
+    line = json.loads(journal_format.snapshot_line(snapshot))["snapshot"]
 
     assert line["memory"] == {"tokenize": "up"}
     assert "hunter2" not in json.dumps(line)

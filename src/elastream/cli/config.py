@@ -12,7 +12,7 @@ from elastream.cli.output import console, print_json, print_table
 from elastream.core.errors import BadInput
 
 if TYPE_CHECKING:
-    from elastream.config import Redaction, Resolution
+    from elastream.config import Resolution
 
 
 def config(
@@ -36,11 +36,12 @@ def config(
 
     ELASTREAM_SLO__DELAY=30s elastream config --conf spark.elastream.policy=lag-proportional
     """
-    from elastream.config import SPARK_PATTERN, Redaction, resolve, spark_arguments
+    from elastream.config import resolve, spark_arguments
+    from elastream.core.sanitizer import REDACTION, use_pattern
 
     spark = spark_arguments(conf or [])
-    found = resolve(_assigned(assignments or []), spark, os.environ, config)
-    rows = _rows(found, Redaction(spark.get("spark.redaction.regex", SPARK_PATTERN)))
+    use_pattern(spark.get(REDACTION))
+    rows = _rows(resolve(_assigned(assignments or []), spark, os.environ, config))
     if json:
         print_json({path: {"value": value, "from": origin} for path, value, origin in rows})
     else:
@@ -57,12 +58,10 @@ def _assigned(pairs: list[str]) -> dict[str, Any]:
     return flags
 
 
-def _rows(found: Resolution, redaction: Redaction) -> list[tuple[str, object, str]]:
+def _rows(found: Resolution) -> list[tuple[str, object, str]]:
     rows: list[tuple[str, object, str]] = []
-    for path, text, origin in found.printable(redaction):
-        value = found.origins[path].value
-        is_plain = value is None or isinstance(value, (bool, int, float))
-        rows.append((path, value if is_plain else text, origin))
+    for path, value, origin in found.printable():
+        rows.append((path, value, origin))
         if path == "policy":
             rows += _policy_defaults(found)
     return rows

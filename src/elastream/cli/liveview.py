@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from elastream.cli.live_history import LiveHistory
 from elastream.cli.live_picture import Moment, draw_picture, fit
-from elastream.cli.output import console, tell
+from elastream.cli.output import console, tell, write_line
 from elastream.cli.strips import compact, spelt_time
 from elastream.core.slo import Slo
 from elastream.core.tick import Tick
@@ -60,9 +60,11 @@ class LiveView:
         if screen.is_terminal:
             from rich.live import Live
 
+            from elastream.cli.safe_rendering import Safe
+
             # Drawn by a thread of ours: in rich's own an error would be a traceback, and the rest would hang.
             self._live = Live(
-                self, console=screen, auto_refresh=False, redirect_stderr=sys.stderr.isatty(), transient=False
+                Safe(self), console=screen, auto_refresh=False, redirect_stderr=sys.stderr.isatty(), transient=False
             )
             self._live.start()
             self._drawing.start()
@@ -190,8 +192,7 @@ class LiveView:
             *(f"limited: {limit}" for limit in tick.limits()),
             *(f"trouble: {trouble}" for trouble in tick.troubles),
         ]
-        sys.stdout.write("  ".join(numbers) + "\n")
-        sys.stdout.flush()
+        write_line("  ".join(numbers))
 
 
 def _text(number: int | None) -> str:

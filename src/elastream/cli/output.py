@@ -7,6 +7,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from elastream.core.sanitizer import sanitizer
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -28,9 +30,11 @@ def error_console() -> Console:
 def _console(*, stderr: bool) -> Console:
     from rich.console import Console
 
+    from elastream.cli.safe_rendering import SafeRendering
+
     stream = sys.stderr if stderr else sys.stdout
     is_sized = stream.isatty() or os.environ.get("COLUMNS", "").isdecimal()
-    return Console(
+    screen = Console(
         stderr=stderr,
         highlight=False,
         markup=False,
@@ -39,6 +43,14 @@ def _console(*, stderr: bool) -> Console:
         # Rich would keep bold and underlined text where colours are not wanted.
         color_system=None if os.environ.get("NO_COLOR") else "auto",
     )
+    screen.push_render_hook(SafeRendering())
+    return screen
+
+
+def write_line(line: str) -> None:
+    """A line of a result that is not laid out."""
+    sys.stdout.write(f"{sanitizer().line(line)}\n")
+    sys.stdout.flush()
 
 
 def print_table(screen: Console, table: Table) -> None:
@@ -59,13 +71,14 @@ def print_line(screen: Console, line: str) -> None:
 
 def tell(line: str) -> None:
     """One line for the person, not for the script."""
-    sys.stderr.write(f"{line}\n")
+    sys.stderr.write(f"{sanitizer().line(line)}\n")
     sys.stderr.flush()
 
 
 def print_json(document: Any) -> None:
     """The one document that a script reads."""
-    sys.stdout.write(json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False) + "\n")
+    safe = sanitizer().texts(document)
+    sys.stdout.write(json.dumps(safe, indent=2, allow_nan=False, ensure_ascii=False) + "\n")
 
 
 def is_drawable(characters: str, encoding: str) -> bool:

@@ -62,8 +62,10 @@ class ProduceView:
         if self._status is None:
             tell(self.line())
         else:
+            from rich.text import Text
+
             # The spinner and a space stand before it.
-            self._status.update(self.fitting_line(self._status.console.width - 2))
+            self._status.update(Text(self.fitting_line(self._status.console.width - 2)))
 
     def line(self) -> str:
         """The last look, with rates over the ones before."""

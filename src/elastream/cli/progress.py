@@ -67,10 +67,11 @@ class Progress:
             from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
             from rich.progress import Progress as Bar
 
-            columns = (TextColumn("{task.description}"), BarColumn(BAR), TaskProgressColumn(), TimeRemainingColumn())
+            label = TextColumn("{task.description}", markup=False)
+            columns = (label, BarColumn(BAR), TaskProgressColumn(), TimeRemainingColumn())
             self._bar = Bar(*columns, console=error_console(), transient=True)
             self._bar.add_task("", total=1.0)
             self._bar.start()
         room = max(1, self._bar.console.width - BESIDE_THE_LABEL)
-        label = self._label if len(self._label) <= room else f"{self._label[: room - 1]}…"
-        self._bar.update(self._bar.task_ids[0], completed=done, description=label)
+        told = self._label if len(self._label) <= room else f"{self._label[: room - 1]}…"
+        self._bar.update(self._bar.task_ids[0], completed=done, description=told)

@@ -1,17 +1,13 @@
 """The settings of a run: what can be set, where it may be written, and which of several writers wins."""
 
 from elastream.config.guards import build_guards, guards, settings_of
-from elastream.config.redaction import HIDDEN, SPARK_PATTERN, Redaction
 from elastream.config.resolve import Resolution, Resolved, resolve
 from elastream.config.settings import Executors, JournalSettings, Settings, SloSettings, leaves
 from elastream.config.sources import spark_arguments, spark_defaults
 
 __all__ = [
-    "HIDDEN",
-    "SPARK_PATTERN",
     "Executors",
     "JournalSettings",
-    "Redaction",
     "Resolution",
     "Resolved",
     "Settings",

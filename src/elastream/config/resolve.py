@@ -1,6 +1,5 @@
 """One value for every setting, and where it came from: flag, then Spark, then environment, then file, then default."""
 
-import logging
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,17 +8,16 @@ from typing import Any, NamedTuple
 from pydantic import TypeAdapter, ValidationError
 
 from elastream.config.guards import build_guards, guard_setting, guards
-from elastream.config.redaction import HIDDEN, Redaction
 from elastream.config.settings import Settings, leaves, section
 from elastream.config.sources import Entry, from_defaults, from_environment, from_flags, from_spark, from_yaml
 from elastream.core.errors import BadInput, suggestion
+from elastream.core.log import log
+from elastream.core.sanitizer import sanitizer
 from elastream.registry import UNIT_SUFFIXES
 
 _BOOL = TypeAdapter(bool)
 _Found = dict[tuple[str, ...], Entry]
 _OLD_SLO = (("slo", "p95_s"), ("slo", "p95"))
-
-log = logging.getLogger("elastream")
 
 
 class Resolved(NamedTuple):
@@ -37,13 +35,14 @@ class Resolution:
     origins: Mapping[str, Resolved]
     """Path -> value and origin, the defaults among them."""
 
-    def printable(self, redaction: Redaction | None = None) -> Iterator[tuple[str, str, str]]:
+    def printable(self) -> Iterator[tuple[str, object, str]]:
         """Path, value and origin as `elastream config` prints them: without secrets."""
-        hides = redaction or Redaction()
+        fit = sanitizer()
         for path, (value, origin) in self.origins.items():
-            text = "none" if value is None else str(value)
-            secret = isinstance(value, str) and hides.concerns(path.rpartition(".")[2])
-            yield path, HIDDEN if secret else hides.text(text), origin
+            is_plain = value is None or isinstance(value, (bool, int, float))
+            # Only its own name: what it belongs to says nothing of a setting.
+            safe = fit.setting(path.rpartition(".")[2], value if is_plain else str(value))
+            yield fit.line(path), safe, fit.line(origin)
 
 
 def resolve(

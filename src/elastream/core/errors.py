@@ -16,7 +16,13 @@ from difflib import get_close_matches
 
 
 class ElastreamError(Exception):
-    """Anything Elastream says went wrong."""
+    """Anything Elastream says went wrong, in a line that may quote others."""
+
+    def __str__(self) -> str:
+        # Not at the top: what makes text fit has errors of its own to raise.
+        from elastream.core.sanitizer import sanitizer
+
+        return sanitizer().line(super().__str__())
 
 
 class BadInput(ElastreamError):

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 
 from elastream.core.errors import BadInput, ElastreamError
+from elastream.core.sanitizer import REDACTION, use_pattern
 from elastream.launch.orders import Orders, read_orders
 from elastream.launch.script import run_as_main
 from elastream.launch.telling import say, take_over_warnings
@@ -19,6 +20,7 @@ def launch(arguments: Sequence[str]) -> None:
     """Run the script; what it raises, its exit code among it, is for Python to deal with as ever."""
     try:
         orders = _checked(read_orders(arguments))
+        use_pattern(orders.conf.get(REDACTION))
     except ElastreamError as wrong:
         say(str(wrong))
         sys.exit(2 if isinstance(wrong, BadInput) else 1)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from elastream.attachment import Attachment, SwitchedOff, attach
 from elastream.core.errors import BadInput, CannotRun, ElastreamError
+from elastream.core.sanitizer import REDACTION, use_pattern
 from elastream.launch import LAUNCHER, partitions
 from elastream.launch.orders import Orders
 from elastream.launch.outside import outside
@@ -192,6 +193,8 @@ class Sessions:
         from pyspark import SparkConf
 
         conf = dict(SparkConf(_jconf=jconf).getAll())
+        with self._refusing():
+            use_pattern(conf.get(REDACTION))
         if conf.get("spark.app.name") == LAUNCHER.name:
             # spark-submit names an application after its main file.
             jconf.set("spark.app.name", self._orders.script.name)

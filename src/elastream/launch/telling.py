@@ -12,6 +12,7 @@ from textwrap import wrap
 from typing import Any
 
 from elastream.core.decision import Decision
+from elastream.core.sanitizer import sanitizer
 from elastream.core.tick import Tick
 from elastream.loop.slo_log import slo_sentence
 
@@ -87,7 +88,7 @@ def so_many(executors: int) -> str:
 
 def say(line: str) -> None:
     """One line on stderr, whatever the script has done with its own."""
-    text = f"elastream: {' '.join(line.split())}"
+    text = f"elastream: {' '.join(sanitizer().line(line).split())}"
     jvm = _jvm_in_front()
     if jvm is not None:
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,13 +9,13 @@ from dataclasses import replace
 from elastream.core.credible import credible
 from elastream.core.decision import Decision
 from elastream.core.errors import ObservationFailed
+from elastream.core.log import log
 from elastream.core.needs import require
 from elastream.core.observation import Observation
 from elastream.core.protocols import Clock, Journal, Platform
 from elastream.core.tick import Tick
+from elastream.loop.outside_text import sanitize_observation, sanitize_tick
 from elastream.loop.planner import Plan, Planner
-
-log = logging.getLogger("elastream")
 
 # However long ticks take, a change of load is looked at after so long.
 _LONGEST_REST_S = 60.0
@@ -92,14 +91,16 @@ class Controller:
         if decision is not None:
             troubles += self._apply(decision)
         self._number += 1
-        tick = Tick(
-            number=self._number,
-            at_s=self.clock.now_s(),
-            utc_s=self.clock.utc_s(),
-            observation=now,
-            decision=decision,
-            troubles=troubles,
-            bottlenecks=planned.bottlenecks if planned is not None else (),
+        tick = sanitize_tick(
+            Tick(
+                number=self._number,
+                at_s=self.clock.now_s(),
+                utc_s=self.clock.utc_s(),
+                observation=now,
+                decision=decision,
+                troubles=troubles,
+                bottlenecks=planned.bottlenecks if planned is not None else (),
+            )
         )
         self._tell(tick)
         return tick
@@ -114,7 +115,7 @@ class Controller:
 
     def _look_and_plan(self) -> tuple[Observation | None, Plan | None, tuple[str, ...]]:
         try:
-            now = credible(self.platform.observe(), self.max_age_s)
+            now = sanitize_observation(credible(self.platform.observe(), self.max_age_s))
             self._check_progress(now)
         except Exception as error:
             trouble = f"no look at {self.platform.name}: {error}"

@@ -15,8 +15,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal
 
-from elastream.config import JournalSettings, Redaction
+from elastream.config import JournalSettings
 from elastream.core.errors import JournalError
+from elastream.core.log import log
 from elastream.core.tick import Tick
 from elastream.loop.folder_lock import FolderLock
 from elastream.loop.journal_format import (
@@ -30,8 +31,6 @@ from elastream.loop.journal_format import (
     tick_line,
 )
 from elastream.loop.planner import Planner, Remembered
-
-log = logging.getLogger("elastream")
 
 _DEFAULT = JournalSettings()
 _PREFIX, _SUFFIX = "journal-", ".jsonl"
@@ -63,14 +62,12 @@ class Recorder:
         header: Header,
         max_bytes: int = _DEFAULT.max_bytes,
         keep: int = _DEFAULT.keep,
-        redaction: Redaction | None = None,
     ) -> None:
         self.folder = folder
         self._planner = planner
         self._header = header
         self._max_bytes = max_bytes
         self._keep = keep
-        self._redaction = redaction or Redaction()
         self._lock = FolderLock(folder)
         self._file: int | None = None
         self._bytes = self._largest = 0
@@ -138,7 +135,7 @@ class Recorder:
         return None if self._planner.last is None else self._planner.remember()
 
     def _write(self, tick: Tick) -> None:
-        line = tick_line(tick, self._redaction).encode()
+        line = tick_line(tick).encode()
         self._largest = max(self._largest, len(line))
         if self._file is not None and self._bytes + len(line) <= self._max_bytes:
             _put(self._file, line)
@@ -175,13 +172,13 @@ class Recorder:
         dropped = self._dropped.plus(self._too_many())
         said = dropped_line(dropped) if dropped.files else ""
         if self._before is not NOT_TAKEN:
-            snapshot = "" if self._before is None else snapshot_line(self._before.to_json(), self._redaction)
-            whole = header_line(replace(self._header, memory="here"), self._redaction) + said + snapshot
+            snapshot = "" if self._before is None else snapshot_line(self._before.to_json())
+            whole = header_line(replace(self._header, memory="here")) + said + snapshot
             if len(snapshot) <= self._max_bytes / 2 and len(whole) + tick_bytes <= self._max_bytes:
                 return whole.encode()
             self._tell_too_large(len(snapshot))
         short_header = replace(self._header, memory="before" if self._follows else "lost")
-        short = (header_line(short_header, self._redaction) + said).encode()
+        short = (header_line(short_header) + said).encode()
         if len(short) + tick_bytes > self._max_bytes:
             raise JournalError(
                 f"it takes {len(short) + tick_bytes:,} bytes and a file may have {self._max_bytes:,}; "

@@ -19,11 +19,12 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
-from elastream.config import Redaction, settings_of
+from elastream.config import settings_of
 from elastream.core.decision import Json
 from elastream.core.errors import JournalError
 from elastream.core.observation import Observation
 from elastream.core.protocols import Platform
+from elastream.core.sanitizer import sanitizer
 from elastream.core.signals import Signal
 from elastream.core.tick import Tick
 from elastream.core.topology import Topology
@@ -148,12 +149,13 @@ def describe(
 def differs(header: Header, planner: Planner) -> str | None:
     """Why what was remembered in a recorded run is of no use to a planner; None if it is."""
     # A setting that was hidden can no longer be compared.
-    hidden = Redaction().data
+    hidden = sanitizer().settings
     if header.policy_class != _class_name(planner):
         return f"the policy is another than {header.policy}"
     if hidden(header.policy_settings) != hidden(settings_of(planner.policy)):
         return f"policy {header.policy} had other settings"
-    if header.guards != {name: settings_of(guard) for name, guard in planner.guards.items()}:
+    fit = sanitizer().texts
+    if fit(header.guards) != fit({name: settings_of(guard) for name, guard in planner.guards.items()}):
         return "the guards are others"
     return None
 
@@ -180,11 +182,11 @@ def shape(now: Observation) -> dict[str, Shape]:
     return {pool.name: Shape(slots=pool.slots_per_worker, memory_bytes=pool.worker_memory_bytes) for pool in now.pools}
 
 
-def header_line(header: Header, redaction: Redaction) -> str:
+def header_line(header: Header) -> str:
     """The first line of a file."""
     # The schema stands there whatever its default is: it says how to read the rest.
     line = {"schema": header.schema, **_HEADER.dump_python(header, mode="json", exclude_defaults=True)}
-    return _dumped(redaction.data(line))
+    return _dumped(sanitize_line(line))
 
 
 def dropped_line(dropped: Dropped) -> str:
@@ -192,26 +194,34 @@ def dropped_line(dropped: Dropped) -> str:
     return _dumped({"dropped": _DROPPED.dump_python(dropped, mode="json")})
 
 
-def snapshot_line(snapshot: Mapping[str, Any], redaction: Redaction) -> str:
+def snapshot_line(snapshot: Mapping[str, Any]) -> str:
     """What the planner remembers."""
     # Piece by piece: while one is encoded, no other thread of this process runs.
-    text = _dumped_by_parts({"snapshot": snapshot}, 4) + "\n"
-    if not redaction.concerns(text):
-        return text
-    # Decisions are told to people. Memories are keyed by names of operators, and hiding their values would break them.
-    safe = {
-        part: redaction.data(value) if part in ("last", "proposal") else redaction.texts(value)
-        for part, value in json.loads(text)["snapshot"].items()
-    }
-    return _dumped({"snapshot": safe})
+    return _dumped_by_parts(sanitize_line({"snapshot": snapshot}), 4) + "\n"
 
 
-def tick_line(tick: Tick, redaction: Redaction) -> str:
+def tick_line(tick: Tick) -> str:
     """One tick."""
     # Evidence is whatever a policy says; a tuple in it becomes a list without a word.
-    line = _TICK.dump_python(tick, mode="json", exclude_defaults=True, warnings=False)
-    text = _dumped(line)
-    return _dumped(redaction.data(line)) if redaction.concerns(text) else text
+    return _dumped(sanitize_line(_TICK.dump_python(tick, mode="json", exclude_defaults=True, warnings=False)))
+
+
+def sanitize_line(line: Line) -> Line:
+    """A line with all text in it made fit, to be written or as others wrote it.
+
+    The names of our own fields say nothing of their values, whatever pattern an application has; nor do those of
+    operators, by which memories are kept. Settings of a policy and evidence have names that others chose.
+    """
+    fit = sanitizer()
+    safe: Line = fit.texts(line)
+    if isinstance(settings := line.get("policy_settings"), Mapping):
+        safe["policy_settings"] = fit.settings(settings)
+    snapshot = line.get("snapshot")
+    for place, inside in (("decision", line), ("last", snapshot), ("proposal", snapshot)):
+        decision = inside.get(place) if isinstance(inside, Mapping) else None
+        if isinstance(decision, Mapping) and decision.get("evidence"):
+            (safe if inside is line else safe["snapshot"])[place]["evidence"] = fit.data(decision["evidence"])
+    return safe
 
 
 def parse_header(line: Line, where: str) -> Header:

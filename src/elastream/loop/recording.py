@@ -10,7 +10,16 @@ from typing import Any
 from elastream.core.errors import JournalError
 from elastream.core.tick import Tick
 from elastream.loop.journal import journal_files
-from elastream.loop.journal_format import Dropped, Header, Line, parse_dropped, parse_header, parse_tick, upgraded
+from elastream.loop.journal_format import (
+    Dropped,
+    Header,
+    Line,
+    parse_dropped,
+    parse_header,
+    parse_tick,
+    sanitize_line,
+    upgraded,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,4 +147,5 @@ def _parsed(raw: bytes) -> Line | None:
         line = json.loads(raw)
     except ValueError:
         return None
-    return line if isinstance(line, dict) else None
+    # Others may have written it, or a version of ours that hid less.
+    return sanitize_line(line) if isinstance(line, dict) else None

@@ -1,11 +1,8 @@
 """Tells when a promise is broken, and when it is kept again: once per change, query by query."""
 
-import logging
-
+from elastream.core.log import log
 from elastream.core.observation import Observation
 from elastream.core.tick import Tick
-
-log = logging.getLogger("elastream")
 
 
 class SloLog:

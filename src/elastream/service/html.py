@@ -1,17 +1,11 @@
 """Markup that cannot be injected into: whatever is not `Html` already is text, and is escaped."""
 
 import html
-import re
 from collections.abc import Iterable
 
+from elastream.core.printable import visible
+
 _VOID = frozenset({"input", "meta"})
-_NO_TEXT = re.compile(
-    "["
-    "\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters
-    "\ud800-\udfff"  # half a surrogate pair, which JSON can hold, cannot be written as UTF-8
-    "\u200e\u200f\u202a-\u202e\u2066-\u2069"  # they turn the text around them, so that it reads as something else
-    "]"
-)
 
 
 class Html(str):
@@ -22,7 +16,7 @@ class Html(str):
 
 def text(value: str) -> Html:
     """Text as markup that shows it; characters that are no text become a mark that says so."""
-    return Html(html.escape(_NO_TEXT.sub("\ufffd", value), quote=True))
+    return Html(html.escape(visible(value), quote=True))
 
 
 def element(name: str, /, *children: str | None, **attributes: str | float | None) -> Html:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from importlib.resources import files
 from pathlib import Path
 
+from elastream.core.sanitizer import sanitizer
 from elastream.loop.recording import Recording
 from elastream.loop.why import sentences
 from elastream.loop.why_line import Line
@@ -35,14 +36,15 @@ def page(recording: Recording, *, title: str | None = None, notes: Sequence[str]
     shown = Recording(parts=recording.parts[history.first_part :], warnings=recording.warnings)
     left_out = len({part.header.run for part in recording.parts[: history.first_part]})
     lines = list(sentences(shown)) if history.at else []
-    heading = clipped(title or default_title(recording.header, history), 400)
+    fit = sanitizer().line
+    heading = clipped(fit(title or default_title(recording.header, history)), 400)
     is_virtual = history.start < VIRTUAL_BEFORE_S
     body = [
         element(
             "header",
             element("h1", heading),
             facts(recording.header, history, is_virtual=is_virtual),
-            notes_told([*recording.header.notes, *notes, *recording.warnings], left_out),
+            notes_told([*recording.header.notes, *map(fit, notes), *recording.warnings], left_out),
         )
     ]
     if history.at:

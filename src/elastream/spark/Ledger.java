@@ -478,7 +478,7 @@ public class Ledger {
         public Map map() {
             fields.put("note", Long.valueOf(number));
             if (progress != null) {
-                fields.put("progress", new RawValue(progress.json()));
+                fields.put("progress", new RawValue(Progress.withoutTexts(progress.json())));
             }
             return fields;
         }

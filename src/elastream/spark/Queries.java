@@ -20,8 +20,10 @@ import java.util.regex.Pattern;
  * in the driver by Janino: no generics, no lambdas.
  */
 public class Queries implements Supplier {
-    private static final Pattern SECRET =
-        Pattern.compile("(?i)secret|password|passwd|token|jaas|credential|private|access.?key|api.?key");
+    /** All options that anybody reads outside of the JVM. Others may be secret, whatever their names. */
+    private static final Pattern TOLD = Pattern.compile("(?i)rowsPerSecond|rampUpTime|kafka[.]bootstrap[.]servers");
+    /** The source that is ours, with its generators, which have options of their own. */
+    private static final String OURS = "elastream";
     private static final int MOST_TEXT = 300;
     private static final String TRIGGER_START =
         "org$apache$spark$sql$execution$streaming$ProgressReporter$$currentTriggerStartTimestamp";
@@ -195,7 +197,7 @@ public class Queries implements Supplier {
                 Object relation = ask(leaf, "relation");
                 Map source = (Map) sources.get(place);
                 source.put("table", text(ask(ask(relation, "table"), "name")));
-                source.put("options", options(ask(relation, "options")));
+                source.put("options", options(ask(relation, "options"), OURS.equals(source.get("table"))));
             }
         }
         Map fresh = new LinkedHashMap();
@@ -211,19 +213,19 @@ public class Queries implements Supplier {
         return limit == null || !limit.isDefined() ? null : text(limit.get());
     }
 
-    private Map options(Object given) {
+    private Map options(Object given, boolean ours) {
         Map all = (Map) ask(given, "asCaseSensitiveMap");
         if (all == null) {
             return null;
         }
-        Map safe = new LinkedHashMap();
+        Map told = new LinkedHashMap();
         for (Iterator entries = all.entrySet().iterator(); entries.hasNext();) {
             Map.Entry entry = (Map.Entry) entries.next();
-            if (!SECRET.matcher((String) entry.getKey()).find()) {
-                safe.put(entry.getKey(), entry.getValue());
+            if (ours || TOLD.matcher((String) entry.getKey()).matches()) {
+                told.put(entry.getKey(), entry.getValue());
             }
         }
-        return safe;
+        return told;
     }
 
     /** What a method without parameters answers, or null where there is none. */
@@ -262,14 +264,20 @@ public class Queries implements Supplier {
         failure = text(problem);
     }
 
-    /** The first line of it: of errors Spark makes a message with a whole stack trace. */
     private static String text(Object of) {
-        if (of == null) {
-            return null;
-        }
-        String all = of.toString().trim();
+        return of == null ? null : firstLine(of);
+    }
+
+    /** The first line of it: of errors Spark makes a message with a whole stack trace. */
+    public static String firstLine(Object of) {
+        String all = String.valueOf(of).trim();
         int end = all.indexOf('\n');
         String first = end < 0 ? all : all.substring(0, end);
-        return first.length() <= MOST_TEXT ? first : first.substring(0, MOST_TEXT);
+        if (first.length() <= MOST_TEXT) {
+            return first;
+        }
+        // Between words: half of an address with a password in it would no longer be known for one.
+        int word = first.lastIndexOf(' ', MOST_TEXT);
+        return first.substring(0, word > 0 ? word : MOST_TEXT);
     }
 }

@@ -201,22 +201,14 @@ public class Watch extends SparkListener {
             Ledger.Note note = new Ledger.Note("terminated");
             note.fields.put("id", end.id().toString());
             note.fields.put("run", end.runId().toString());
-            note.fields.put("error", end.exception().isDefined() ? firstLine(end.exception().get()) : null);
+            note.fields.put("error", end.exception().isDefined() ? Queries.firstLine(end.exception().get()) : null);
             ledger.add(note);
         }
     }
 
     private void note(Throwable problem) {
         failures++;
-        failure = firstLine(problem.toString());
+        failure = Queries.firstLine(problem);
     }
-
-    private static String firstLine(Object text) {
-        String all = String.valueOf(text).trim();
-        int end = all.indexOf('\n');
-        String first = end < 0 ? all : all.substring(0, end);
-        return first.length() <= 300 ? first : first.substring(0, 300);
-    }
-
 
 }

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # Janino compiles a file at a time: each is compiled in sight of those before it.
-_SOURCES = ("Backend", "Queries", "Plans", "Tally", "Ledger", "Watch")
+_SOURCES = ("Backend", "Queries", "Progress", "Plans", "Tally", "Ledger", "Watch")
 # By gateway, so by JVM. py4j remembers methods by the name of their class: compiled a second time in the same JVM, for
 # the next application or after a detach, the new class would be called with the methods of the old one.
 _CLASSES: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()

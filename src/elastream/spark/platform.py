@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, Any
 
 from elastream.core.decision import Decision
 from elastream.core.errors import ApplyFailed, CannotRun, ObservationFailed
+from elastream.core.log import log
 from elastream.core.observation import Observation
 from elastream.core.protocols import Clock
 from elastream.core.slo import Slo
@@ -19,8 +19,6 @@ from elastream.spark.watch import JvmWatch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-log = logging.getLogger("elastream")
 
 UNFIT_TRIGGERS = {
     "ContinuousTrigger": "holds its slots for ever, so that no executor could leave",

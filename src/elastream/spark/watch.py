@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, Any
 
 from elastream.core.errors import ObservationFailed
+from elastream.core.log import log
 from elastream.spark.janino import made
 from elastream.spark.look import Look, parse
 
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 LOGS = {"KafkaMicroBatchStream": "KafkaLogs", "FileStreamSource": "FileLogs"}
 """Who asks the log behind a stream, by the simple names of both classes."""
-
-log = logging.getLogger("elastream")
 
 
 class JvmWatch:
