@@ -77,16 +77,19 @@ def test_a_process_without_a_command_is_not_read_from_a_file(sleeper: subprocess
 
 def test_a_script_that_becomes_another_program_is_still_known() -> None:
     with subprocess.Popen(["sh", "-c", 'read line; exec sleep "$1"', "sh", "600"], stdin=subprocess.PIPE) as child:
-        ours = process(child.pid, ["600"])
-        assert ours is not None
-        assert child.stdin is not None
-        child.stdin.write(b"now\n")
-        child.stdin.flush()
-        until_s = time.monotonic() + 20
-        while command_line(child.pid) != ["sleep", "600"]:
-            assert time.monotonic() < until_s
-            time.sleep(0.01)
-        assert ours.send(signal.SIGKILL)
+        try:
+            ours = process(child.pid, ["600"])
+            assert ours is not None
+            assert child.stdin is not None
+            child.stdin.write(b"now\n")
+            child.stdin.flush()
+            until_s = time.monotonic() + 20
+            while command_line(child.pid) != ["sleep", "600"]:
+                assert time.monotonic() < until_s
+                time.sleep(0.01)
+            assert ours.send(signal.SIGKILL)
+        finally:
+            child.kill()
 
 
 def test_waiting_has_an_end(sleeper: subprocess.Popen[bytes]) -> None:

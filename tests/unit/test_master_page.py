@@ -54,10 +54,12 @@ def test_what_the_master_says_is_believed(web: str) -> None:
 
 def test_another_process_on_its_port_is_neither_asked_nor_believed(web: str) -> None:
     with subprocess.Popen(["sleep", "600"]) as other:
-        master = process(other.pid)
-        assert master is not None
-        assert master_page(web, master, KEY) == {}
-        other.kill()
+        try:
+            master = process(other.pid)
+            assert master is not None
+            assert master_page(web, master, KEY) == {}
+        finally:
+            other.kill()
     gone = Process(pid=1, started="before the flood", owner=0)
     assert master_page(web, gone, KEY) == {}
     assert Page.asked == []
