@@ -823,8 +823,8 @@ MUTANTS = (
     Mutant(
         fault="kill links of the driver are on",
         file="src/elastream/spark/daemon_settings.py",
-        before='"spark.ui.killEnabled": "false",\n        "spark.pyspark.python"',
-        after='"spark.pyspark.python"',
+        before='"spark.ui.killEnabled": "false",\n        # Each',
+        after="# Each",
         test="tests/unit/test_cluster_settings.py::test_nobody_can_end_anything_on_a_page",
     ),
     Mutant(

@@ -98,6 +98,7 @@ def test_every_cluster_has_secrets_of_its_own(tmp_path: Path) -> None:
 def test_nobody_can_end_anything_on_a_page(tmp_path: Path) -> None:
     daemon, driver = written(tmp_path / "cluster")
     assert daemon["spark.ui.killEnabled"] == driver["spark.ui.killEnabled"] == "false"
+    assert driver["spark.ui.heapHistogramEnabled"] == "false"
     assert daemon["spark.master.ui.decommission.allow.mode"] == "DENY"
     assert daemon["spark.master.rest.enabled"] == "false"
     assert daemon["spark.ui.filters"] == "org.apache.spark.ui.JWSFilter"

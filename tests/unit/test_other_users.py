@@ -8,6 +8,7 @@ import socket
 import stat
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -116,28 +117,23 @@ def what_is_in(folder: Path) -> set[tuple[str, int]]:
 
 
 @pytest.mark.parametrize("forge", FORGERIES)
-@pytest.mark.parametrize("command", ["up", "down", "status"])
 @pytest.mark.parametrize("name", KINDS)
 def test_what_they_put_in_the_place_of_our_folder_is_refused(
-    name: str,
-    command: str,
-    forge: Forge,
-    shared: Path,
-    ours: subprocess.Popen[bytes],
-    capsys: pytest.CaptureFixture[str],
+    name: str, forge: Forge, shared: Path, ours: subprocess.Popen[bytes], capsys: pytest.CaptureFixture[str]
 ) -> None:
     kind = KINDS[name]
     folder, target = standing(kind), process(ours.pid, ["600"])
     assert target is not None
     as_nobody(lambda: forge(folder.path, kind.thing, forged(kind, target)))
     before = what_is_in(shared)
-    assert main([name, command]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    told = err.splitlines()[-1]
-    assert told.startswith(f"elastream: {folder.path}: is a ")
-    assert "of nobody and not of you, root" in told
-    assert "name a folder of your own with --folder, or have this one removed" in told
+    for command in ("up", "down", "status"):
+        assert main([name, command]) == 2
+        out, err = capsys.readouterr()
+        assert out == ""
+        told = err.splitlines()[-1]
+        assert told.startswith(f"elastream: {folder.path}: is a ")
+        assert "of nobody and not of you, root" in told
+        assert "name a folder of your own with --folder, or have this one removed" in told
     assert ours.poll() is None
     assert what_is_in(shared) == before
 
@@ -220,6 +216,24 @@ def test_a_folder_of_theirs_is_not_removed_not_even_when_asked_for_twice(shared:
     assert what_is_in(path) == before
 
 
+def test_it_is_the_same_for_a_user_who_is_not_root(shared: Path) -> None:
+    (shared / "elastream-cluster.65533").mkdir(mode=0o700)
+
+    def use_both() -> None:
+        mine = ClusterFolder(path=shared / "elastream-cluster.65534")
+        mine.make()
+        mine.make_parts()
+        gone = Process(pid=1, started="before the flood", owner=os.getuid(), command=("init",))
+        mine.write(ClusterState(keeper=gone, daemons={}, workers=1, cores=1, memory="1g"))
+        assert down(mine)
+        assert not mine.path.exists()
+        for act in (ClusterFolder.read, ClusterFolder.make, ClusterFolder.remove, down):
+            with pytest.raises(NotPrivate, match=r"65533: is a folder of root and not of you, nobody"):
+                act(ClusterFolder(path=shared / "elastream-cluster.65533"))
+
+    as_nobody(use_both)
+
+
 def test_a_runtime_directory_of_theirs_is_not_used(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     as_nobody(lambda: (shared / "runtime").mkdir(mode=0o700))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(shared / "runtime"))
@@ -272,8 +286,10 @@ def test_a_folder_that_they_exchange_again_and_again_is_never_believed(
 
     child = begin_as_nobody(exchange)
     try:
-        refused = 0
-        for _ in range(500):
+        refused, until_s = 0, time.monotonic() + 60
+        # On a busy machine they may not have begun yet.
+        while refused < 300:
+            assert time.monotonic() < until_s
             try:
                 assert folder.read() is None
             except NotPrivate:
@@ -281,7 +297,6 @@ def test_a_folder_that_they_exchange_again_and_again_is_never_believed(
     finally:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-    assert refused
 
 
 def test_a_page_of_theirs_is_not_taken_for_the_masters() -> None:

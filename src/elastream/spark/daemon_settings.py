@@ -62,6 +62,8 @@ def write_driver_settings(folder: ClusterFolder, master: str) -> None:
         "spark.driver.bindAddress": LOOPBACK,
         # The driver's page is open to every user of the machine, who could end jobs and stages there.
         "spark.ui.killEnabled": "false",
+        # Each look at it makes an executor collect all of its garbage.
+        "spark.ui.heapHistogramEnabled": "false",
         "spark.pyspark.python": sys.executable,
         # Goes before the options that a user gives, and so leaves them alone.
         "spark.executor.defaultJavaOptions": java_options(folder),
