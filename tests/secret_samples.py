@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 OWN_PATTERN = r"(?i)customer|acme-\d+"
 """What an application may have in `spark.redaction.regex`."""
+CUT = "the text was cut: "
 
 
 class Sample(NamedTuple):
@@ -20,6 +21,8 @@ SAMPLES = (
     Sample("Map(kafka.ssl.key.password -> hunter2, user -> me)", "hunter2"),
     Sample('{"db": {"password": "hunter 2, (or) [3]"}}', "(or)"),
     Sample(r"{\"password\": \"hunter 2\", \"user\": 1}", "hunter"),
+    Sample(r'{\\"password\\": \\"hunter 2\\", \\"user\\": 1}', "hunter"),
+    Sample("cannot read https:/me:hunter2@db.example:8443/x", "hunter2"),
     Sample("cannot reach https://me:hunter2@db.example:8443/x", "hunter2"),
     Sample("cannot reach jdbc:postgresql://me:hun@ter2@db:5432/x?ssl=1", "ter2"),
     Sample("no driver for jdbc:mysql://db:3306/x?user=me&password=hunter2&ssl=1", "hunter2"),
@@ -51,8 +54,8 @@ SAMPLES = (
     Sample(
         "kafka.ssl.keystore.key=-----BEGIN PRIVATE KEY-----\nMIIEhunter2\nabc\n-----END PRIVATE KEY-----", "MIIEhunter2"
     ),
-    Sample("the text was cut: kafka.ssl.keystore.key=-----BEGIN PRIVATE KEY----- MIIEhunter2 ab", "MIIEhunter2"),
-    Sample('the text was cut: password="hunter 2 and so', "and so"),
+    Sample(f"{CUT}kafka.ssl.keystore.key=-----BEGIN PRIVATE KEY----- MIIEhunter2 ab", "MIIEhunter2"),
+    Sample(f'{CUT}password="hunter 2 and so', "and so"),
     Sample("flag --policy-settings.api_token: found 'hunter2'; it must be a number", "hunter2"),
 )
 """Always hidden."""

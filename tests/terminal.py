@@ -105,9 +105,10 @@ class Screen:
 
 @dataclass(frozen=True, kw_only=True)
 class Seen:
-    """What a program left on the screen, and its exit code."""
+    """What a program left on the screen, what it wrote to get there, and its exit code."""
 
     screen: Screen
+    written: str
     code: int
 
     @property
@@ -137,7 +138,7 @@ def run_on_terminal(*arguments: str, columns: int, rows: int = 40, folder: Path 
         os.close(master)
     screen = Screen(columns)
     screen.feed(written.decode())
-    return Seen(screen=screen, code=code)
+    return Seen(screen=screen, written=written.decode(), code=code)
 
 
 def _read(master: int) -> bytes:

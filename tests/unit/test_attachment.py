@@ -285,3 +285,34 @@ def test_a_journal_is_kept_and_a_loop_that_comes_back_goes_on_from_it(
     first.detach()
     attached(journal__folder=str(tmp_path))
     assert any(record.message.startswith("goes on from journal-000001") for record in caplog.records)
+
+
+def test_what_is_secret_in_the_application_is_so_in_its_journal_log_and_status(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Telling(Pretended):
+        def apply(self, decision: Decision) -> None:
+            raise OSError("customer=johndoe has too many executors")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("elastream.spark.platform.SparkPlatform", Telling)
+        folder = tmp_path / "journal"
+        handle = attached(Session(spark__redaction__regex="(?i)customer"), journal__folder=folder)
+    wait_for(lambda: bool(handle.status().troubles))
+    handle.detach()
+
+    written = "".join(path.read_text() for path in folder.glob("*.jsonl"))
+    assert "customer=*********(redacted) has too many executors" in written
+    assert "johndoe" not in written + caplog.text + str(handle.status())
+
+
+def test_a_pattern_that_cannot_be_used_is_told_before_anything_is_attached() -> None:
+    with pytest.raises(BadInput, match=r"spark\.redaction\.regex: .* cannot be used"):
+        attached(Session(spark__redaction__regex="("))
+    assert Pretended.made == []
+
+
+def test_a_second_attach_tells_of_no_secret_that_it_does_not_change(caplog: pytest.LogCaptureFixture) -> None:
+    attachment._tell_ignored({"policy_settings.api_token": "hunter2"}, {"policy_settings.api_token": "hunter3"})
+    assert "hunter" not in caplog.text
+    assert "policy_settings.api_token" in caplog.text

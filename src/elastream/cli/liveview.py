@@ -60,11 +60,9 @@ class LiveView:
         if screen.is_terminal:
             from rich.live import Live
 
-            from elastream.cli.safe_rendering import Safe
-
             # Drawn by a thread of ours: in rich's own an error would be a traceback, and the rest would hang.
             self._live = Live(
-                Safe(self), console=screen, auto_refresh=False, redirect_stderr=sys.stderr.isatty(), transient=False
+                self, console=screen, auto_refresh=False, redirect_stderr=sys.stderr.isatty(), transient=False
             )
             self._live.start()
             self._drawing.start()

@@ -28,13 +28,11 @@ def error_console() -> Console:
 
 
 def _console(*, stderr: bool) -> Console:
-    from rich.console import Console
-
-    from elastream.cli.safe_rendering import SafeRendering
+    from elastream.cli.safe_console import SafeConsole
 
     stream = sys.stderr if stderr else sys.stdout
     is_sized = stream.isatty() or os.environ.get("COLUMNS", "").isdecimal()
-    screen = Console(
+    return SafeConsole(
         stderr=stderr,
         highlight=False,
         markup=False,
@@ -43,8 +41,6 @@ def _console(*, stderr: bool) -> Console:
         # Rich would keep bold and underlined text where colours are not wanted.
         color_system=None if os.environ.get("NO_COLOR") else "auto",
     )
-    screen.push_render_hook(SafeRendering())
-    return screen
 
 
 def write_line(line: str) -> None:

@@ -33,14 +33,14 @@ _PROSE = re.compile(
 
 _HEAD = re.compile(
     r"""(?<![\w.\-])(?P<key>(?:(?:access|account|api|private|secret)\s)?[\w.\-]++)"""
-    r"""(?P<join>(?:\\?["'])?\s*+(?:->|=>|:=|=|:)\s*+(?:found\s+)?)"""
+    r"""(?P<join>(?:\\*["'])?\s*+(?:->|=>|:=|=|:)\s*+(?:found\s+)?)"""
 )
 """A name and what joins it to its value."""
 _FLAG = re.compile(r"(?<![\w.\-])(?P<key>--?[\w.\-]++)(?P<join>\s+)(?!-)")
-_END = r"""[\])}>,.;:&!?]{0,8}(?:\s|$)|[&;][\w.\-]+=|["'](?:[,}\]);:\s]|$)|\\["']"""
+_END = r"""[\])}>,.;:&!?]{0,8}(?:\s|$)|[&;][\w.\-]+=|["'](?:[,}\]);:\s]|$)|\\+["']"""
 _VALUE = re.compile(
     rf"""
-      \\"(?:[^"\\]|\\[^"])*+(?:\\"|$)           # JSON within JSON
+      (?P<nested>\\++)"(?:(?!(?P=nested)").)*+(?:(?P=nested)"|$)    # JSON within JSON
     | "(?:[^"\\]|\\.|"")*+(?:"|$)               # whoever cut the text may have cut the closing quote
     | '(?:[^'\\]|\\.|'')*+(?:'|$)
     | (?:\[[^\]]*\]|\([^)]*\)|\{{[^}}]*\}})\S*?(?={_END})
@@ -55,11 +55,11 @@ _UP_TO_SEMICOLON = r"""(?:"[^"]*+(?:"|$)|[^;"])++"""
 _SHAPES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|$)", re.DOTALL), ""),
     # A JAAS configuration ends with a semicolon, and names the user beside the password.
-    (re.compile(rf"(?i)(jaas[\w.\-]*(?:\\?[\"'])?\s*[=:]\s*)(?!\*{{9}}){_UP_TO_SEMICOLON}(?:;\\?[\"']?)?"), r"\1"),
+    (re.compile(rf"(?i)(jaas[\w.\-]*(?:\\*[\"'])?\s*[=:]\s*)(?!\*{{9}}){_UP_TO_SEMICOLON}(?:;\\?[\"']?)?"), r"\1"),
     (re.compile(rf"(?i)(LoginModule\s+(?:required|requisite|sufficient|optional)\s+){_UP_TO_SEMICOLON}"), r"\1"),
     (
         re.compile(
-            r"(?i)(\bauthorization(?:\\?[\"'])?\s*[:=]\s*[\"']?(?:basic|bearer|digest|negotiate|token)\s+)[^\s\"']+"
+            r"(?i)(\bauthorization(?:\\*[\"'])?\s*[:=]\s*[\"']?(?:basic|bearer|digest|negotiate|token)\s+)[^\s\"']+"
         ),
         r"\1",
     ),
@@ -76,8 +76,9 @@ _SHAPES: tuple[tuple[re.Pattern[str], str], ...] = (
 _PORT = r"\d{1,5}(?:[/?#,;\s\"')\]]|$)"
 _ADDRESSES: tuple[tuple[re.Pattern[str], str], ...] = (
     # In the authority first, where a password may hold an @; one with a slash in it is not well-formed, but is written.
-    (re.compile(rf"(://[^\s/:@\"'<>]*:)(?!{_PORT})(?:[^\s\"'<>/?\#]+|[^\s\"'<>]+?)(@)"), r"\1{}\2"),
-    (re.compile(r"(\bhttps?://)[^\s/:@\"'<>?#]+(@)"), r"\1{}\2"),
+    # A path that was made of an address has lost a slash.
+    (re.compile(rf"(:/{{1,2}}[^\s/:@\"'<>]*:)(?!{_PORT})(?:[^\s\"'<>/?\#]+|[^\s\"'<>]+?)(@)"), r"\1{}\2"),
+    (re.compile(r"(\bhttps?:/{1,2})[^\s/:@\"'<>?#]+(@)"), r"\1{}\2"),
     (re.compile(r"(\bjdbc:oracle:\w+:[^\s/@]+/)[^\s@]+(@)"), r"\1{}\2"),
     (re.compile(r"(?<![\w/:@.\-])([\w.+\-]+:)(?!/)[^\s/@\"']+(@)(?=[A-Za-z\d][\w\-]*(?:\.[\w\-]+|:\d))"), r"\1{}\2"),
 )
