@@ -12,7 +12,7 @@ from typing import Self
 from elastream.core.observation import Query
 from elastream.core.tick import Tick
 from elastream.loop.recording import read
-from tests.spark.driving import SHORT_LIVED
+from tests.spark.driving import INTERPRETED, SHORT_LIVED
 
 ELASTREAM = str(Path(sys.executable).with_name("elastream"))
 PATIENCE_S = 240.0
@@ -27,7 +27,8 @@ class Running:
         self._command = [ELASTREAM, "run", "--kafka", "--memory", "512m", "--set", f"tick_s={TICK_S:g}"]
         # A shrink that is right now would come most of a minute later.
         self._command += ["--set", "guards.hysteresis=false"]
-        self._command += [part for pair in SHORT_LIVED.items() for part in ("--conf", "=".join(pair))]
+        conf = {**SHORT_LIVED, **INTERPRETED}
+        self._command += [part for pair in conf.items() for part in ("--conf", "=".join(pair))]
         self._command += ["--journal", str(folder / "journal"), *(part for pair in options.items() for part in pair)]
         self._command += [str(script), *arguments]
 

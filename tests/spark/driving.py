@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 # JVMs that live for a minute spend much of it compiling for the long run.
 _SHORT_LIVED = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 SHORT_LIVED = {"spark.driver.extraJavaOptions": _SHORT_LIVED, "spark.executor.extraJavaOptions": _SHORT_LIVED}
+INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+"""For a few thousand rows: with it no executor that comes compiles every query anew."""
 
 
 class SparkOn(Protocol):

@@ -56,7 +56,7 @@ def test_undisturbed_queries_give_every_row_once(cluster: LocalCluster, tmp_path
 def test_nothing_is_lost_or_doubled_whatever_is_done_to_the_application(
     cluster: LocalCluster, spare: SpareWorker, tmp_path: Path
 ) -> None:
-    play(cluster, spare, tmp_path, SELECTED, ACTED, executors=2)
+    play(cluster, spare, tmp_path, SELECTED, ACTED, executors=2, compiled=False)
 
 
 @pytest.mark.full
@@ -88,9 +88,10 @@ def play(
     actions: Sequence[str],
     *,
     executors: int = 3,
+    compiled: bool = True,
 ) -> None:
     stores = {name: store for name, store in stores.items() if name not in missing_here()}
-    with Application(cluster, folder, stores, executors=executors) as application:
+    with Application(cluster, folder, stores, executors=executors, compiled=compiled) as application:
         application.start()
         application.until_batches(1)
         scene = Scene(application=application, spare=spare)

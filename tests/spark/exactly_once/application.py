@@ -24,14 +24,26 @@ LOOK_EVERY_S = 0.2
 
 
 class Application:
-    """A driver process with queries in it, each with a state store. Its work lies in a folder that outlives it."""
+    """A driver process with queries in it, each with a state store. Its work lies in a folder that outlives it.
 
-    def __init__(self, cluster: LocalCluster, folder: Path, stores: Mapping[str, str], *, executors: int = 3) -> None:
+    Its queries are compiled, as Spark does by default, or interpreted, which is quicker where executors come and go.
+    """
+
+    def __init__(
+        self,
+        cluster: LocalCluster,
+        folder: Path,
+        stores: Mapping[str, str],
+        *,
+        executors: int = 3,
+        compiled: bool = True,
+    ) -> None:
         self.cluster = cluster
         self.folder = folder
         self.stores = dict(stores)
         self.names = tuple(stores)
         self.executors = executors
+        self.compiled = compiled
         self.rows: dict[str, int | None] = dict.fromkeys(self.names)
         self._driver: subprocess.Popen[bytes] | None = None
 
@@ -50,6 +62,7 @@ class Application:
             "work": str(self.folder),
             "stores": self.stores,
             "executors": self.executors,
+            "compiled": self.compiled,
             "rows": self.rows,
         }
         path = os.pathsep.join([str(ROOT), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])

@@ -21,7 +21,7 @@ from elastream.spark.cluster_folder import ClusterFolder
 from elastream.spark.driver import DriverEnvironment, settings_for_driver
 from elastream.spark.executors import Executors, Limits
 from elastream.spark.session import configure
-from tests.spark.driving import SHORT_LIVED
+from tests.spark.driving import INTERPRETED, SHORT_LIVED
 from tests.spark.exactly_once import queries
 
 STATE = "org.apache.spark.sql.execution.streaming.state"
@@ -32,7 +32,7 @@ PATIENT = {"spark.task.maxFailures": "50", "spark.stage.maxConsecutiveAttempts":
 LIMITS = Limits(ask_again_s=5.0)
 
 
-def session(cluster: Path, work: Path, executors: int) -> SparkSession:
+def session(cluster: Path, work: Path, executors: int, *, compiled: bool) -> SparkSession:
     chosen: dict[str, bool | float | int | str | None] = {
         **settings_for_driver(ClusterFolder(path=cluster), DriverEnvironment()),
         **PATIENT,
@@ -41,9 +41,7 @@ def session(cluster: Path, work: Path, executors: int) -> SparkSession:
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",
         "spark.scheduler.maxRegisteredResourcesWaitingTime": "60s",
         "spark.sql.shuffle.partitions": "2",
-        # Every executor that comes would compile every query anew, for a few thousand rows.
-        "spark.sql.codegen.wholeStage": "false",
-        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        **({} if compiled else INTERPRETED),
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.warehouse.dir": str(work / "warehouse"),
         "spark.ui.enabled": "false",
@@ -59,10 +57,17 @@ class Driver:
     """Answers to commands, which are its methods."""
 
     def __init__(
-        self, *, cluster: str, work: str, stores: dict[str, str], executors: int, rows: dict[str, int | None]
+        self,
+        *,
+        cluster: str,
+        work: str,
+        stores: dict[str, str],
+        executors: int,
+        compiled: bool,
+        rows: dict[str, int | None],
     ) -> None:
         self.work = Path(work)
-        self.spark = session(Path(cluster), self.work, executors)
+        self.spark = session(Path(cluster), self.work, executors, compiled=compiled)
         self.executors = Executors(SparkBackend(self.spark), SystemClock(), limits=LIMITS)
         self.wanted: int | None = None
         self.handle: Any = None
