@@ -8,7 +8,7 @@ from statistics import median
 
 from benchmarks.machine import machine
 from elastream.attachment import GUARDS
-from elastream.config import Redaction, build_guards
+from elastream.config import build_guards
 from elastream.core.observation import (
     FinishedBatch,
     Observation,
@@ -63,9 +63,9 @@ def main() -> None:
 def report(at_s: float, planner: Planner, tick: Tick, spent_s: list[float]) -> None:
     """One line of figures."""
     began_s = time.thread_time()
-    size = len(snapshot_line(planner.snapshot(), Redaction()))
+    size = len(snapshot_line(planner.snapshot()))
     made_s = time.thread_time() - began_s
-    line = len(tick_line(tick, Redaction()))
+    line = len(tick_line(tick))
     print(
         f"after {at_s / 60:3.0f} min: snapshot {size / 2**20:.2f} MiB, made in {made_s * 1e3:.0f} ms outside the tick; "
         f"a tick's line {line / 2**10:.0f} KiB; in the tick {median(spent_s) * 1e3:.2f} ms in the median, "
