@@ -41,6 +41,11 @@ SAMPLES = (
     Sample("X-Api-Key: hunter2", "hunter2"),
     Sample("pwd=hunter2 is wrong", "hunter2"),
     Sample("passwd: hunter2", "hunter2"),
+    Sample("<db><password>hunter2, zwei</password></db>", "zwei"),
+    Sample("(spark.ssl.keyPassword,hunter2, zwei)", "zwei"),
+    Sample("[('spark.my.password', 'hunter 2'), ('a', 'b')]", "hunter"),
+    Sample("callback?next=%2Fx%3Fpassword%3Dhunter2%26a=1", "hunter2"),
+    Sample("Cookie: session=hunter2; theme=dark", "hunter2"),
     Sample("start --db-password hunter2 --verbose", "hunter2"),
     Sample("token=48151623421234567", "4815162"),
     Sample("token: 48151623421234567 has expired", "4815162"),
@@ -83,6 +88,7 @@ HARMLESS = (
     "source-0: watched only; 99 % of records within 30 s, 10:30 UTC",
     "-D and --set path=value; see elastream run --help",
     "[bold]clicks[/bold], [red]late[/red], :warning:",
+    "tokens, 5 of them (token, password), <b>late</b>",
     "Größe 5 µs, 日本語, 5 → 7",
 )
 """Stays as it is."""

@@ -83,7 +83,14 @@ def test_a_setting_is_hidden_by_its_name_or_as_spark_does_by_its_value() -> None
     assert fit.setting("max", 5) == 5
 
 
-@pytest.mark.parametrize("pattern", ["(", r"\p{Alpha}+key", "[a-z&&[^b]]key", "key(?i)word"])
+@pytest.mark.parametrize(
+    "pattern", ["(?i)customer", "nothing|(?i)customer", r"(?iu)\QCustomer\E", "(?<who>[Cc]ustomer)", r"(?i)customer\z"]
+)
+def test_javas_ways_to_write_a_pattern_are_understood(pattern: str) -> None:
+    assert Sanitizer(pattern).line("CUSTOMER=joe customer=joe").count("joe") == (pattern == "(?<who>[Cc]ustomer)")
+
+
+@pytest.mark.parametrize("pattern", ["(", r"\p{Alpha}+key", "[a-z&&[^b]]key", "(?d)key"])
 def test_a_pattern_that_means_something_else_here_is_refused_in_a_line(pattern: str) -> None:
     with pytest.raises(BadInput, match=r"spark\.redaction\.regex: .* cannot be used"):
         Sanitizer(pattern)

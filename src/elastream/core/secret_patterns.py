@@ -11,7 +11,7 @@ HIDDEN = "*********(redacted)"
 """What Spark writes in the place of a secret."""
 
 _KEYS = r"(?:access|account|api|encryption|keystore|master|private|session|shared|signing)[._\- ]?key"
-_NAMES = rf"secret|passw(?:or)?d|passphrase|pwd|token|credential|jaas|authori[sz]ation|{_KEYS}"
+_NAMES = rf"secret|passw(?:or)?d|passphrase|pwd|token|credential|jaas|authori[sz]ation|cookie|{_KEYS}"
 _NAME = re.compile(_NAMES, re.IGNORECASE)
 # `access.key.id` and `secretKey` too; `password-resets` and `TokenExpiredException` are names of something else.
 _NAME_AT_END = re.compile(
@@ -33,11 +33,12 @@ _PROSE = re.compile(
 
 _HEAD = re.compile(
     r"""(?<![\w.\-])(?P<key>(?:(?:access|account|api|private|secret)\s)?[\w.\-]++)"""
-    r"""(?P<join>(?:\\*["'])?\s*+(?:->|=>|:=|=|:)\s*+(?:found\s+)?)"""
+    r"""(?P<join>(?:\\*["'])?\s*+(?:->|=>|:=|=|:|%3[AD])\s*+(?:found\s+)?|["'],\s*+(?=["']))""",
+    re.IGNORECASE,
 )
 """A name and what joins it to its value."""
 _FLAG = re.compile(r"(?<![\w.\-])(?P<key>--?[\w.\-]++)(?P<join>\s+)(?!-)")
-_END = r"""[\])}>,.;:&!?]{0,8}(?:\s|$)|[&;][\w.\-]+=|["'](?:[,}\]);:\s]|$)|\\+["']"""
+_END = r"""[\])}>,.;:&!?]{0,8}(?:\s|$)|[&;][\w.\-]+=|%26|["'](?:[,}\]);:\s]|$)|\\+["']"""
 _VALUE = re.compile(
     rf"""
       (?P<nested>\\++)"(?:(?!(?P=nested)").)*+(?:(?P=nested)"|$)    # JSON within JSON
@@ -65,6 +66,9 @@ _SHAPES: tuple[tuple[re.Pattern[str], str], ...] = (
     ),
     (re.compile(rf"(?i)(\bbearer\s+)(?!(?:{_NOT_A_BEARER})\b)[\w.~+/\-]+=*"), r"\1"),
     (re.compile(r"(\b[Bb]asic\s+)(?=[A-Za-z+/]*[0-9=])[A-Za-z0-9+/]{8,}=*"), r"\1"),
+    # XML, and a pair as Scala prints it.
+    (re.compile(rf"(?i)(<[\w.:\-]*(?:{_NAMES})[\w.:\-]*>)[^<]+"), r"\1"),
+    (re.compile(rf"(?i)(\([\w.\-]*(?:{_NAMES})[\w.\-]*,)(?=\S)(?!\*{{9}})[^)]+"), r"\1"),
     (re.compile(r"\beyJ[\w\-]{5,}\.[\w\-]{5,}(?:\.[\w\-]*)?"), ""),
     (
         re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[opsru]_\w{20,}|\bxox[abprs]-[\w\-]{10,}|\bdapi[0-9a-f]{32}\b"),
@@ -87,6 +91,8 @@ _ADDRESSES: tuple[tuple[re.Pattern[str], str], ...] = (
 _WORD = re.compile(r"\S{1,500}")
 _DIGIT = re.compile(r"\d")
 _FLAGS = re.compile(r"\(\?([a-zA-Z]+)\)")
+_LITERAL = re.compile(r"\\Q(.*?)(?:\\E|$)", re.DOTALL)
+_NAMED = re.compile(r"\(\?<(?=[A-Za-z])")
 _MOST_OF_A_KEY = 300
 
 
@@ -117,14 +123,18 @@ def is_secret_number(name: str, own: re.Pattern[str] | None) -> bool:
 
 
 def compile_pattern(pattern: str) -> re.Pattern[str]:
-    """A pattern as Spark has it, in Java's syntax; ValueError where that means something else here."""
-    flags = _FLAGS.match(pattern)
-    scoped = f"(?{flags[1]}:{pattern[flags.end() :]})" if flags else pattern
+    """A pattern as Spark has it, in Java's syntax; ValueError where that means something else here.
+
+    A flag within a pattern (`secret|(?i)token`) holds for all of it here: rather too much is hidden than too little.
+    """
+    same = _LITERAL.sub(lambda literal: re.escape(literal[1]), pattern)
+    flags = {flag for found in _FLAGS.findall(same) for flag in found if flag != "u"}
+    same = _NAMED.sub("(?P<", _FLAGS.sub("", same)).replace(r"\z", r"\Z")
     try:
         with warnings.catch_warnings():
             # What Java reads as a set within a set.
             warnings.simplefilter("error", FutureWarning)
-            return re.compile(scoped)
+            return re.compile(f"(?{''.join(sorted(flags))}:{same})" if flags else same)
     except (re.error, FutureWarning) as wrong:
         raise ValueError(str(wrong)) from None
 
