@@ -48,4 +48,4 @@ lock: ## refresh the lock files
 	@tools/setup.sh --lock
 
 clean: ## remove what the other targets made
-	rm -rf .venv .tools build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .tools build dist .fuzz .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

@@ -232,8 +232,8 @@ MUTANTS = (
     Mutant(
         fault="the policy's memory is not restored",
         file="src/elastream/loop/planner.py",
-        before='self._memory = snapshot["memory"]',
-        after="self._memory = self.policy.start()",
+        before='= known, snapshot["memory"], guards',
+        after="= known, self.policy.start(), guards",
         test="tests/contract/test_policies.py::"
         "test_stopped_in_the_middle_and_restored_from_json_it_goes_on_as_if_nothing_had_happened",
     ),

@@ -221,7 +221,7 @@ def test_a_misspelt_key_is_named_with_its_source_and_the_nearest(
             "elastream.yaml: guards: quiet_hours: 'late' is no period",
         ),
         ({"yaml": "- a"}, "elastream.yaml: found a list; settings are written as 'name: value'"),
-        ({"yaml": "a: [1"}, "elastream.yaml: while parsing a flow sequence"),
+        ({"yaml": "a: [1"}, "elastream.yaml:1: expected ',' or ']'"),
     ],
 )
 def test_a_bad_value_is_one_line_that_says_where(write: Any, sources: dict[str, Any], message: str) -> None:

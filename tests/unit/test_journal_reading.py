@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,10 @@ from elastream.loop import journal_format
 from elastream.loop.journal import journal_files, number_of
 from elastream.loop.recording import read
 from elastream.loop.replay import replay
+from elastream.loop.resume import last_size, resume
 from elastream.loop.why import sentences
 from elastream.service.page import page
-from tests.unit.journal_samples import record
+from tests.unit.journal_samples import ByArrival, observation, planner, record
 
 RATES = [100.0] * 4
 
@@ -78,6 +80,59 @@ def test_a_tick_that_makes_no_sense_is_an_error_with_file_and_line(file: Path) -
 
     with pytest.raises(JournalError, match=r"line 4: a tick that cannot be read: number: "):
         list(read(file).ticks)
+
+
+DEEP = "[" * 100_000 + "]" * 100_000
+NESTED = "[" * 200 + "]" * 200
+
+
+@pytest.mark.parametrize(
+    ("line", "old", "new", "told"),
+    [
+        (0, '"policy":"by-arrival"', f'"policy":{DEEP}', "line 1 is not JSON"),
+        (2, '"reason":', f'"evidence":{DEEP},"reason":', "line 3 is not JSON"),
+        (
+            2,
+            '"kind":"hold"',
+            f'"evidence":{{"deep":{NESTED}}}',
+            "line 3: a tick that cannot be: evidence that is nested",
+        ),
+        (2, '"allocation":{"executors":1}', '"allocation":{"elsewhere":1}', "decided on elsewhere, seen was executors"),
+        (2, '"utc_s":', '"utc_s":1e300,"was":', "a tick that cannot be: number 2"),
+        (2, '"at_s":5.0,', '"at_s":NaN,', "a tick that cannot be: "),
+        (2, '"ready":1', '"ready":-1', "a tick that cannot be: pool executors: impossible sizes"),
+        (0, '"tick_s":5.0', '"tick_s":0.0', "a header that cannot be: tick_s is 0.0"),
+    ],
+)
+def test_what_somebody_has_made_up_is_refused_in_one_line(file: Path, line: int, old: str, new: str, told: str) -> None:
+    lines = file.read_text().splitlines(keepends=True)
+    assert old in lines[line]
+    lines[line] = lines[line].replace(old, new, 1)
+    file.write_text("".join(lines))
+
+    for use in (
+        lambda: replay(read(file), policy=ByArrival()),
+        lambda: list(sentences(read(file))),
+        lambda: page(read(file)),
+    ):
+        with pytest.raises(JournalError, match=told) as caught:
+            use()
+        assert "\n" not in str(caught.value)
+    assert told in resume(one := planner(), file, observation(60.0))
+    assert one.last is None
+    assert last_size(file) is None
+
+
+def test_a_reading_that_cannot_be_is_unknown_as_it_would_have_been_on_a_look(file: Path) -> None:
+    lines = file.read_text().splitlines(keepends=True)
+    lines[2] = re.sub(r'"arrived":\[[^]]*\]', '"arrived":[NaN,5.0]', lines[2])
+    file.write_text("".join(lines))
+
+    _, second, *_ = read(file).ticks
+
+    assert second.observation is not None
+    assert second.observation.queries[0].sources[0].arrived is None
+    assert page(read(file))
 
 
 def test_a_file_of_which_only_a_torn_header_exists_is_left_out(file: Path) -> None:

@@ -58,3 +58,16 @@ def test_numbers_are_spelled_short() -> None:
 
 def test_a_share_is_spelled_in_per_cent() -> None:
     assert str(Quantity(0.05, "%")) == "5%"
+
+
+@pytest.mark.parametrize(
+    "text", ["1e-500099999999999999999999999999", "1e99999999999999999999k", "2e-99999999999999999999s"]
+)
+def test_an_exponent_that_no_number_has_is_no_number(text: str) -> None:
+    with pytest.raises(BadInput, match="is not a number"):
+        parse_quantity(text)
+
+
+def test_a_duration_of_any_length_can_be_spelt() -> None:
+    for seconds in (1e300, 3.6e33, 5e-324, 3600.0):
+        assert parse_quantity(spell_seconds(seconds)).value == seconds

@@ -9,6 +9,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from elastream.config.yaml_file import load_yaml, read_text
 from elastream.core.errors import BadInput
 
 SPARK_PREFIX = "spark.elastream."
@@ -78,7 +79,7 @@ def from_environment(environ: Mapping[str, str]) -> Iterator[Entry]:
 
 def from_yaml(path: Path) -> Iterator[Entry]:
     """What a YAML file says."""
-    content = _loaded(path)
+    content = load_yaml(path)
     if content is None:
         return
     if not isinstance(content, Mapping):
@@ -101,7 +102,7 @@ def spark_arguments(pairs: Iterable[str]) -> dict[str, str]:
 def spark_defaults(path: Path) -> dict[str, str]:
     """What a spark-defaults.conf says: Java properties, that is `key value`, `key=value` or `key: value`."""
     conf = {}
-    for line in re.sub(r"\\\r?\n[ \t]*", "", _text(path)).splitlines():
+    for line in re.sub(r"\\\r?\n[ \t]*", "", read_text(path)).splitlines():
         found = re.fullmatch(r"([^#!\s=:][^\s=:]*)\s*[=:]?\s*(.*)", line.strip())
         if found is not None:
             conf[found[1]] = found[2]
@@ -114,22 +115,3 @@ def _flat(path: tuple[str, ...], value: Any, origin: str, rank: Rank) -> Iterato
             yield from _flat((*path, str(key)), item, origin, rank)
     else:
         yield Entry(path, value, origin, rank)
-
-
-def _loaded(path: Path) -> Any:
-    try:
-        # The base install has no YAML reader: `attach` inside a Spark job needs none.
-        import yaml
-    except ImportError:
-        raise BadInput(f"{path}: reading YAML needs PyYAML; install it with: pip install 'elastream[cli]'") from None
-    try:
-        return yaml.safe_load(_text(path))
-    except yaml.YAMLError as wrong:
-        raise BadInput(f"{path}: {' '.join(str(wrong).split())}") from None
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as wrong:
-        raise BadInput(f"{path}: cannot be read: {getattr(wrong, 'strerror', None) or wrong}") from None

@@ -14,15 +14,17 @@ A message names the thing, what was found, and what to do.
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+from elastream.core.printable import one_line
+
 
 class ElastreamError(Exception):
-    """Anything Elastream says went wrong, in a line that may quote others."""
+    """Anything Elastream says went wrong, in a line of bearable length that may quote others."""
 
     def __str__(self) -> str:
         # Not at the top: what makes text fit has errors of its own to raise.
         from elastream.core.sanitizer import sanitizer
 
-        return sanitizer().line(super().__str__())
+        return clip(sanitizer().line(super().__str__()))
 
 
 class BadInput(ElastreamError):
@@ -56,6 +58,16 @@ def require_setting(guard: str, holds: bool, found: str) -> None:
     """Refuse a guard's setting that makes no sense."""
     if not holds:
         raise BadInput(f"guards: {guard}: {found}")
+
+
+def clip(text: str, most: int = 1000) -> str:
+    """A text of bearable length; its end is kept too, for what to do stands there."""
+    return text if len(text) <= most else f"{text[: most * 2 // 3]} ... {text[-most // 3 :]}"
+
+
+def spell_error(error: BaseException) -> str:
+    """Somebody else's error in one line of bearable length, with its kind."""
+    return f"{type(error).__name__}: {clip(one_line(str(error)), 300)}"
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:

@@ -7,6 +7,7 @@ what was dropped, unless a longer time is asked about than ever before; then the
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
@@ -205,16 +206,19 @@ class Knowledge:
     def from_json(cls, value: dict[str, Any], provides: AbstractSet[Signal] = frozenset()) -> Knowledge:
         """The inverse of `to_json`."""
         known = cls(provides)
-        known.now_s, known._pruned_s = value["now_s"], value["pruned_s"]
-        known._asked_s = {Signal(signal): asked_s for signal, asked_s in value.get("asked_s", {}).items()}
+        known.now_s, known._pruned_s = _numbers([value["now_s"], value["pruned_s"]])
+        asked = value.get("asked_s", {})
+        known._asked_s = dict(zip(map(Signal, asked), _numbers(list(asked.values())), strict=True))
         for signal, times, columns in value.get("columns", ()):
+            _numbers(times)
             for subject, column in columns.items():
+                _numbers(column)
                 known._series[Signal(signal), subject] = Series(
                     Reading(read, at_s) for read, at_s in zip(column, times, strict=True)
                 )
         # Up to the second schema of journals every series had its own times.
         for signal, subject, points in value.get("series", ()):
-            known._series[Signal(signal), subject] = Series(Reading(*point) for point in points)
+            known._series[Signal(signal), subject] = Series(Reading(*_numbers(point)) for point in points)
         known._actions.extend(Action(**action) for action in value["actions"])
         for query, batches in value.get("batches", {}).items():
             known._batches[query] = deque(map(_batch, batches), maxlen=_MAX_BATCHES)
@@ -274,6 +278,14 @@ class Knowledge:
                 series.forget_before(self.now_s - least_s)
         self._batches = {query.id: seen for query in now.queries if (seen := self._batches.get(query.id))}
         self._pruned_s = self.now_s
+
+
+def _numbers(values: list[Any]) -> list[float]:
+    """The values, if all of them are numbers: a journal may have been written by anybody."""
+    for value in values:
+        if type(value) not in (int, float) or not -math.inf < value < math.inf:
+            raise ValueError(f"found {value!r} where a number belongs")
+    return values
 
 
 def _batch(value: dict[str, Any]) -> FinishedBatch:

@@ -7,7 +7,7 @@ import math
 import re
 import sys
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, DecimalException
 from typing import Literal
 
 from elastream.core.errors import BadInput
@@ -56,7 +56,11 @@ def parse_quantity(text: str) -> Quantity:
 
 
 def _one(number: str, suffix: str, text: str) -> tuple[Decimal, Unit]:
-    amount = Decimal(number)
+    try:
+        amount = Decimal(number)
+    except DecimalException:
+        # An exponent of more digits than any number needs.
+        raise BadInput(f"{text!r} is not a number") from None
     if amount.adjusted() > sys.float_info.max_10_exp:
         raise BadInput(f"{text!r} is too large")
     if not suffix:
@@ -81,7 +85,8 @@ def spell_seconds(value: float) -> str:
     """The largest unit in which `value` is a whole number, else seconds: `90m`, `1h`, `2.5s`."""
     exact = Decimal(repr(float(value)))
     for suffix in ("h", "m"):
-        if exact and exact % SECONDS[suffix] == 0:
+        # Decimal divides no more than 28 digits; what is that long is no shorter in hours.
+        if exact and exact.adjusted() < 20 and exact % SECONDS[suffix] == 0:
             return _plain(exact / SECONDS[suffix]) + suffix
     return _plain(exact) + "s"
 

@@ -102,12 +102,12 @@ class Planner:
         return self.remember().to_json()
 
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """Go on from a snapshot."""
-        self.known = Knowledge.from_json(snapshot["known"], self.known.provides)
-        self._memory = snapshot["memory"]
-        self._guard_memory = {name: snapshot["guards"].get(name, guard.start()) for name, guard in self.guards.items()}
-        self.last = _DECISION.validate_python(snapshot["last"])
-        self._proposal = _DECISION.validate_python(snapshot["proposal"])
+        """Go on from a snapshot; if it makes no sense, raise and go on as before."""
+        known = Knowledge.from_json(snapshot["known"], self.known.provides)
+        guards = {name: snapshot["guards"].get(name, guard.start()) for name, guard in self.guards.items()}
+        last, proposal = (_DECISION.validate_python(snapshot[name]) for name in ("last", "proposal"))
+        self.known, self._memory, self._guard_memory = known, snapshot["memory"], guards
+        self.last, self._proposal = last, proposal
 
     def add_guard(self, name: str, guard: Guard[Any]) -> None:
         """Put a guard in its place, from the next look on."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from elastream.core.errors import JournalError
 from elastream.core.tick import Tick
+from elastream.loop.belief import believe, believe_header, is_deep
 from elastream.loop.journal import journal_files
 from elastream.loop.journal_format import (
     Dropped,
@@ -91,31 +92,32 @@ class _FileTicks:
 
     path: Path
     schema: int
+    max_age_s: float
     first: int
     lines: int
 
     def __iter__(self) -> Iterator[Tick]:
         for number, line in _lines(self.path, self.first, self.lines):
             where = f"{self.path}: line {number}"
-            yield parse_tick(upgraded(line, self.schema, where), where)
+            yield believe(parse_tick(upgraded(line, self.schema, where), where), self.max_age_s, where)
 
 
 def _part(path: Path, lines: int) -> Part:
     top = [line for _, line in _lines(path, 1, min(3, lines))]
     where = f"{path}: line 1"
     schema = top[0].get("schema")
-    if not isinstance(schema, int):
+    if not isinstance(schema, int) or isinstance(schema, bool) or schema < 1:
         raise JournalError(f"{where}: no header; this is no journal, or its beginning is lost")
-    header = parse_header(upgraded(top[0], schema, where), where)
+    header = believe_header(parse_header(upgraded(top[0], schema, where), where), where)
     rest = [upgraded(line, schema, f"{path}: line {number}") for number, line in enumerate(top[1:], 2)]
     dropped = parse_dropped(rest[0], f"{path}: line 2") if rest else None
     if dropped is not None:
         rest = rest[1:]
     snapshot = rest[0].get("snapshot") if rest else None
-    if snapshot is not None and not isinstance(snapshot, dict):
-        raise JournalError(f"{path}: a snapshot that cannot be read: it holds {type(snapshot).__name__}")
+    if snapshot is not None and (not isinstance(snapshot, dict) or is_deep(snapshot)):
+        raise JournalError(f"{path}: a snapshot that cannot be read: no writer has made it")
     first = 2 + (dropped is not None) + (snapshot is not None)
-    ticks = _FileTicks(path, schema, first, lines)
+    ticks = _FileTicks(path, schema, header.max_age_s, first, lines)
     return Part(name=path.name, header=header, snapshot=snapshot, dropped=dropped, ticks=ticks)
 
 
@@ -145,7 +147,7 @@ def _lines(path: Path, first: int, last: int) -> Iterator[tuple[int, Line]]:
 def _parsed(raw: bytes) -> Line | None:
     try:
         line = json.loads(raw)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     # Others may have written it, or a version of ours that hid less.
     return sanitize_line(line) if isinstance(line, dict) else None

@@ -6,7 +6,7 @@ from typing import Any
 
 from elastream.config import build_guards
 from elastream.core.decision import Decision
-from elastream.core.errors import JournalError
+from elastream.core.errors import JournalError, spell_error
 from elastream.core.observation import Observation
 from elastream.core.protocols import Guard, Policy
 from elastream.core.tick import Tick
@@ -144,11 +144,11 @@ def _start(planner: Planner, part: Part, *, with_memory: bool) -> None:
     if part.snapshot is None:
         return
     # What was seen does not depend on who decided; what was remembered does.
-    snapshot = part.snapshot if with_memory else {**planner.snapshot(), "known": part.snapshot["known"]}
     try:
+        snapshot = part.snapshot if with_memory else {**planner.snapshot(), "known": part.snapshot["known"]}
         planner.restore(snapshot)
     except Exception as wrong:
-        raise JournalError(f"{part.name}: the snapshot cannot be used: {type(wrong).__name__}: {wrong}") from wrong
+        raise JournalError(f"{part.name}: the snapshot cannot be used: {spell_error(wrong)}") from wrong
 
 
 def _compared(tick: Tick, now: Observation, recorded: Decision, planner: Planner) -> Iterator[Difference]:

@@ -6,8 +6,9 @@ from itertools import chain
 from pathlib import Path
 
 from elastream.core.decision import Decision
-from elastream.core.errors import JournalError
+from elastream.core.errors import JournalError, clip, spell_error
 from elastream.core.observation import Observation
+from elastream.core.printable import one_line
 from elastream.loop.journal import journal_files
 from elastream.loop.journal_format import Header, Shape, differs, elastream_version, fingerprint, shape
 from elastream.loop.planner import Planner
@@ -34,12 +35,12 @@ def resume(planner: Planner, path: Path, now: Observation) -> str:
         last = looks[-1][0]
         _check_same(part.header, last, planner, now)
         past = _planned_again(part, looks, planner)
+        planner.restore(past.snapshot())
     except (JournalError, _StartAnew) as reason:
-        return f"starts anew: {reason}"
+        return clip(one_line(f"starts anew: {reason}"))
     except Exception as wrong:
         # Whatever stands in a folder, it is no reason not to begin.
-        return f"starts anew: {path} cannot be used: {type(wrong).__name__}: {wrong}"
-    planner.restore(past.snapshot())
+        return f"starts anew: {path} cannot be used: {spell_error(wrong)}"
     gap_s = now.at_s - last.at_s
     return f"goes on from {part.name}: {len(looks)} recorded looks planned again, the last of {gap_s:.0f} s ago"
 
@@ -116,12 +117,14 @@ def _planned_again(part: Part, looks: list[tuple[Observation, Decision]], planne
         if part.snapshot is not None:
             past.restore(part.snapshot)
     except Exception as wrong:
-        raise _StartAnew(f"the snapshot in {part.name} cannot be used: {type(wrong).__name__}: {wrong}") from wrong
+        raise _StartAnew(f"the snapshot in {part.name} cannot be used: {spell_error(wrong)}") from wrong
     for now, recorded in looks:
         # A planner that decides otherwise believes in changes that were never made.
         planned = past.plan(now)
         if not alike(planned.decision, recorded):
             raise _StartAnew(f"the look of {now.at_s:.1f} s is decided otherwise today than it was then")
+        if planned.troubles:
+            raise _StartAnew(f"the look of {now.at_s:.1f} s cannot be planned today: {planned.troubles[0]}")
     return past
 
 

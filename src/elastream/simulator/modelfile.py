@@ -18,6 +18,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from elastream.config.yaml_file import load_yaml
 from elastream.core.errors import BadInput, suggestion
 from elastream.core.observation import Trigger
 from elastream.registry import read_settings
@@ -33,7 +34,7 @@ from elastream.simulator.model import (
     StageModel,
     StateModel,
 )
-from elastream.simulator.reading import as_mapping, built, check_keys, loaded, named_items, read_slo, seconds
+from elastream.simulator.reading import as_mapping, built, check_keys, named_items, read_slo, seconds
 
 _APART = ("sources", "stages", "trigger", "slo", "state")
 """Settings of a query that are not plain values."""
@@ -42,7 +43,7 @@ _APART = ("sources", "stages", "trigger", "slo", "state")
 def read_model(path: Path) -> ApplicationModel | DataflowModel:
     """The model that a file describes, or BadInput that says where it goes wrong."""
     where = str(path)
-    content = as_mapping(loaded(path), where, "a model is written as 'name: value'")
+    content = as_mapping(load_yaml(path), where, "a model is written as 'name: value'")
     if "operators" in content:
         try:
             return dataflow(content, where, path.stem)

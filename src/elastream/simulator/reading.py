@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from pathlib import Path
 from typing import Any, TypeVar
 
 from elastream.core.errors import BadInput, UnknownName
@@ -75,20 +74,3 @@ def _share(value: object, where: str) -> float:
     if not 0 < share <= 1:
         raise BadInput(f"{where}: found {value!r}; it must be a share such as 0.99 or 99%")
     return share
-
-
-def loaded(path: Path) -> object:
-    """The content of a YAML file."""
-    try:
-        import yaml
-    except ImportError:
-        raise BadInput(f"{path}: reading YAML needs PyYAML: pip install 'elastream[cli]'") from None
-    try:
-        text = path.read_text(encoding="utf-8")
-        return yaml.safe_load(text)
-    except (OSError, UnicodeDecodeError) as wrong:
-        raise BadInput(f"{path}: cannot be read: {getattr(wrong, 'strerror', None) or wrong}") from None
-    except yaml.YAMLError as wrong:
-        mark = getattr(wrong, "problem_mark", None)
-        line = f":{mark.line + 1}" if mark else ""
-        raise BadInput(f"{path}{line}: {getattr(wrong, 'problem', None) or wrong}") from None

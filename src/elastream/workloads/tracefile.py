@@ -16,6 +16,8 @@ from elastream.workloads.series import FloatArray
 SHIPPED = Path(__file__).parent / "traces"
 
 RATE_COLUMNS = ("rate", "rate_per_second", "rps")
+# Thirty thousand years, and as much as a workload may bring: beyond, a slip of the unit ends in infinity.
+LAST_S, HIGHEST = 1e12, 1e15
 SECONDS_OF = {"t_seconds": 1.0, "seconds": 1.0, "t": 1.0, "minute": 60.0, "minutes": 60.0}
 """Columns that hold the time, and how many seconds one of their units has."""
 
@@ -109,8 +111,8 @@ def _checked(
 ) -> Recording:
     if not times:
         raise BadInput(f"{file}: there are no rates in it")
-    seconds = np.array(_numbers(times, "time", where)) * unit_s
-    values = np.array(_numbers(rates, "rate", where))
+    seconds = np.array(_numbers(times, "time", LAST_S / unit_s, where)) * unit_s
+    values = np.array(_numbers(rates, "rate", HIGHEST, where))
     negative = np.flatnonzero(values < 0)
     if negative.size:
         i = int(negative[0])
@@ -122,7 +124,7 @@ def _checked(
     return Recording(seconds - seconds[0], values)
 
 
-def _numbers(values: Sequence[object], what: str, where: Callable[[int], str]) -> list[float]:
+def _numbers(values: Sequence[object], what: str, most: float, where: Callable[[int], str]) -> list[float]:
     found = []
     for i, value in enumerate(values):
         try:
@@ -132,5 +134,7 @@ def _numbers(values: Sequence[object], what: str, where: Callable[[int], str]) -
             raise BadInput(f"{where(i)}: the {what} is {text}; it must be a number") from None
         if not math.isfinite(number):
             raise BadInput(f"{where(i)}: the {what} is {value}; it must be a finite number")
+        if abs(number) > most:
+            raise BadInput(f"{where(i)}: the {what} is {value}; it must be at most {most:g}")
         found.append(number)
     return found

@@ -1,0 +1,93 @@
+"""YAML files, read as plain values: no dates, no bombs, nothing deeper than people write."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from elastream.core.errors import BadInput, spell_error
+
+if TYPE_CHECKING:
+    import yaml
+
+MOST_LEVELS = 30
+MOST_VALUES = 20_000
+"""With what aliases stand for: nine lines of them can spell out a billion values."""
+
+
+_DATE = "tag:yaml.org,2002:timestamp"
+
+
+def load_yaml(path: Path) -> Any:
+    """The content of a file, or BadInput with the line of what is wrong."""
+    try:
+        # The base install has no YAML reader: `attach` inside a Spark job needs none.
+        import yaml
+    except ImportError:
+        raise BadInput(f"{path}: reading YAML needs PyYAML; install it with: pip install 'elastream[cli]'") from None
+    text = read_text(path)
+    try:
+        return yaml.load(text, Loader=_loader())
+    except yaml.YAMLError as wrong:
+        mark = getattr(wrong, "problem_mark", None)
+        line = f":{mark.line + 1}" if mark else ""
+        raise BadInput(f"{path}{line}: {getattr(wrong, 'problem', None) or wrong}") from None
+    except Exception as wrong:
+        # What is tagged as a number and is none ends in an error of any kind.
+        raise BadInput(f"{path}: cannot be read: {spell_error(wrong)}") from None
+
+
+def read_text(path: Path) -> str:
+    """The text of a file, or BadInput."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as wrong:
+        raise BadInput(f"{path}: cannot be read: {getattr(wrong, 'strerror', None) or wrong}") from None
+
+
+def _loader() -> type[yaml.SafeLoader]:
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        """Counts while it reads."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__(text)
+            self._levels = 0
+            self._sizes: dict[int, int] = {}
+
+        def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+            event = self.peek_event()  # type: ignore[no-untyped-call]
+            self._levels += 1
+            if self._levels > MOST_LEVELS:
+                raise _refused(f"nested more than {MOST_LEVELS} levels deep", event)
+            node = super().compose_node(parent, index)
+            self._levels -= 1
+            if isinstance(event, yaml.AliasEvent):
+                if id(node) not in self._sizes:
+                    raise _refused("an alias that stands for itself", event)
+            elif node is not None:
+                self._sizes[id(node)] = size = 1 + sum(self._sizes[id(part)] for part in _parts(node))
+                if size > MOST_VALUES:
+                    raise _refused(f"more than {MOST_VALUES:,} values", event)
+            return node
+
+    # A date is text here: whoever wants a number or a duration then says so.
+    Loader.yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in found if tag != _DATE]
+        for first, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+    Loader.yaml_constructors = {tag: made for tag, made in yaml.SafeLoader.yaml_constructors.items() if tag != _DATE}
+    return Loader
+
+
+def _parts(node: yaml.Node) -> list[yaml.Node]:
+    if not isinstance(node.value, list):
+        return []
+    return [part for item in node.value for part in (item if isinstance(item, tuple) else (item,))]
+
+
+def _refused(problem: str, event: yaml.Event) -> yaml.YAMLError:
+    import yaml
+
+    return yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)  # type: ignore[arg-type]
