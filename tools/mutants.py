@@ -1185,6 +1185,14 @@ MUTANTS = (
         after="",
         test="tests/jobs/test_topology.py::test_options_that_nobody_reads_and_what_a_query_observes_stay_in_the_jvm",
     ),
+    Mutant(
+        fault="the end of a stage that is told late counts as lost",
+        file="src/elastream/spark/Ledger.java",
+        before="        unended.remove(stage.key());\n",
+        after="",
+        test="tests/spark/test_events.py"
+        "::test_a_stage_whose_end_is_told_after_that_of_its_job_is_late_and_one_that_is_never_told_is_lost",
+    ),
 )
 
 

@@ -157,6 +157,19 @@ def test_the_next_batch_ends_what_was_open_of_the_one_before(player: EventPlayer
     assert (seen.busy_s, seen.executors["1"].running) == (10.0, 1)
 
 
+def test_a_stage_whose_end_is_told_after_that_of_its_job_is_late_and_one_that_is_never_told_is_lost(
+    player: EventPlayer,
+) -> None:
+    player.play([("executor", 1, 4), *batch(1), ("task", 1, 1, 0, 1), ended(1, 1), ("job-end", 1)])
+    player.pass_time(5_000)
+    player.play([("stage-end", 1, 0, 1, "done", 1)])
+    player.play([*batch(2), ("task", 2, 2, 0, 1), ended(2, 2), ("job-end", 2)])
+    player.pass_time(50_000)
+    assert player.look().failures == 0
+    player.pass_time(20_000)
+    assert player.look().failures == 1
+
+
 def test_slots_stay_busy_while_the_clock_is_set_back_and_forth(player: EventPlayer) -> None:
     player.play([("executor", 1, 4), *batch(1, tasks=2), ("task", 1, 1, 0, 1), ("task", 2, 1, 0, 1)])
     busy_s = []

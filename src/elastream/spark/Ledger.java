@@ -31,7 +31,7 @@ public class Ledger {
     private static final int MOST_STAGES = 1000;
     private static final int MOST_ENDED = 1000;
     private static final int MOST_GONE = 256;
-    /** The end of a task that has not been told for so long after it must have come is lost. */
+    /** The end of a task or stage that has not been told for so long after it must have come is lost. */
     private static final long OVERDUE_MS = 60000;
 
     public final Plans plans = new Plans();
@@ -50,6 +50,8 @@ public class Ledger {
     private final Map running = new LinkedHashMap();
     /** Tasks that must be over and whose end was not told. */
     private final Map overdue = new LinkedHashMap();
+    /** Stages that must be over and whose end was not told, and since when. */
+    private final Map unended = new LinkedHashMap();
     private final Tally.Ids tasksOver = new Tally.Ids();
     private final Tally.Ids jobsOver = new Tally.Ids();
     private int usualCores = 1;
@@ -137,6 +139,7 @@ public class Ledger {
 
     public void stageEnded(StageInfo info) {
         Tally.Stage stage = open(info.stageId(), info.attemptNumber(), info.numTasks());
+        unended.remove(stage.key());
         if (!stage.open) {
             return;
         }
@@ -168,10 +171,14 @@ public class Ledger {
         }
     }
 
-    /** It is over. One that was never submitted has been skipped; the end of another was lost on its way to us. */
+    /** It is over. One that was never submitted has been skipped; the end of another is late, or lost. */
     private void close(Tally.Stage stage) {
         if (stage.submittedMs > 0 || stage.running + stage.done + stage.lostTasks > 0) {
-            lost++;
+            unended.put(stage.key(), Long.valueOf(clock.upMs()));
+            if (unended.size() > MOST_OVERDUE) {
+                unended.remove(unended.keySet().iterator().next());
+                lost++;
+            }
             end(stage, clock.utcMs(), true);
         } else {
             stages.remove(stage.key());
@@ -232,12 +239,16 @@ public class Ledger {
         }
     }
 
+    /** What has been due for long enough is lost. */
     private void settle(long now) {
-        for (Iterator each = overdue.values().iterator(); each.hasNext();) {
-            if (now - ((Tally.Task) each.next()).missedMs < OVERDUE_MS) {
-                return;
-            }
-            each.remove();
+        Iterator tasks = overdue.values().iterator();
+        while (tasks.hasNext() && now - ((Tally.Task) tasks.next()).missedMs >= OVERDUE_MS) {
+            tasks.remove();
+            lost++;
+        }
+        Iterator ends = unended.values().iterator();
+        while (ends.hasNext() && now - ((Long) ends.next()).longValue() >= OVERDUE_MS) {
+            ends.remove();
             lost++;
         }
     }
@@ -406,9 +417,7 @@ public class Ledger {
             stages.put(key, stage);
         }
         if (stages.size() > MOST_STAGES) {
-            long before = lost;
             close((Tally.Stage) stages.values().iterator().next());
-            lost = before + 1;
         }
         return stage;
     }
