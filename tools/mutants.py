@@ -620,6 +620,20 @@ MUTANTS = (
         test="tests/stories/test_leaps.py::test_bursts_that_come_again_and_again_are_seen_in_one_look",
     ),
     Mutant(
+        fault="the tasks that a job without batches has now are the most that it can ever have",
+        file="src/elastream/policies/lag_proportional.py",
+        before="if alone and not _is_continuous(query) else []",
+        after="if alone else []",
+        test="tests/stories/test_leaps.py::test_a_job_without_batches_grows_beyond_the_tasks_that_it_has",
+    ),
+    Mutant(
+        fault="a job that a change has stopped is changed again before it runs",
+        file="src/elastream/policies/lag_proportional.py",
+        before='if query.phase == "restarting" and query.id not in memory:',
+        after="if False:",
+        test="tests/stories/test_leaps.py::test_a_job_that_a_change_has_stopped_is_not_changed_again_before_it_runs",
+    ),
+    Mutant(
         fault="nothing is sure of a first batch, whatever its tasks have shown",
         file="src/elastream/policies/lag_proportional.py",
         before="max(2 * wanted, sure)",

@@ -1,6 +1,10 @@
 """Loads that leap, met by the defaults: what the running batch shows counts, and a look is enough to see a leap."""
 
 from elastream.core.slo import Slo
+from elastream.policies import policies
+from elastream.simulator.published import PUBLISHED
+from elastream.simulator.run import Simulation
+from elastream.workloads import parse_workload
 from tests.stories.telling import Story, application, tell
 
 
@@ -38,3 +42,29 @@ def test_a_start_under_load_grows_before_its_first_batch_has_ended() -> None:
 def test_bursts_that_come_again_and_again_are_seen_in_one_look() -> None:
     bursts = " + ".join(f"spike(90k, at={600 + 240 * n}s, for=1m)" for n in range(6))
     assert share_in_time(run(f"cosine(4k..6k, period=5m) + {bursts}", minutes=35)) >= 0.995
+
+
+def test_a_job_without_batches_grows_beyond_the_tasks_that_it_has() -> None:
+    # One worker has one task of every operator, and sixteen would have sixteen.
+    model = PUBLISHED["timely-nexmark-q1"].promising(Slo(delay_s=30.0))
+    story = Story()
+    load = parse_workload("step(1000k, 14000k, at=5m)")
+    simulation = Simulation(model, load, policies.build("lag-proportional", {}), name="", duration_s=900.0, tick_s=5.0)
+    story.outcome = simulation.run([story])
+    assert max(story.wanted(to_s=300)) <= 2
+    assert story.wanted()[-1] >= 10
+    assert share_in_time(story) >= 0.99
+
+
+def test_a_job_that_a_change_has_stopped_is_not_changed_again_before_it_runs() -> None:
+    model = PUBLISHED["daedalus-wordcount"].promising(Slo(delay_s=30.0))
+    story = Story()
+    load = parse_workload("cosine(10k..50k, period=10m)")
+    simulation = Simulation(model, load, policies.build("lag-proportional", {}), name="", duration_s=900.0, tick_s=5.0)
+    simulation.run([story])
+    stopped = [tick for tick in story.ticks if tick.observation and tick.observation.queries[0].phase == "restarting"]
+    assert stopped
+    for tick in stopped:
+        assert tick.observation is not None
+        assert tick.decision is not None
+        assert tick.decision.allocation == tick.observation.wanted()

@@ -10,6 +10,7 @@ How long a batch may take, how fast a backlog is drained and how much is kept in
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
@@ -134,6 +135,8 @@ class LagProportional:
             return query.not_known("arrival rate" if arrival is None else "backlog")
         if arrival == 0 and backlog == 0:
             return Demand(0.0, f"{query.name} is idle")
+        if query.phase == "restarting" and query.id not in memory:
+            return f"{query.name} is restarting"
         cost = batch_cost(_measured(query, memory)) or _cost_so_far(query)
         if cost is None:
             return f"no batch of {query.name} has been measured yet; a first one, which is always slow, does not count"
@@ -166,7 +169,7 @@ class LagProportional:
         work_s = cost.slot_s(rows) if excess else cost.likely_slot_s(rows)
         within_s = chosen.task_s(_driver_s(query, known, self.window_s))
         slots = work_s / within_s
-        stages = _stages(query) if alone else []
+        stages = _stages(query) if alone and not _is_continuous(query) else []
         whole = slots_for(work_s, within_s, stages) if stages else slots
         waits = f" and {excess:,.0f} records wait beyond one batch{_uneven(query)}" if excess else ""
         sentence = (
@@ -258,10 +261,18 @@ def _cost_so_far(query: Query) -> BatchCost | None:
         rows += work.records_in.value if work.name in sources else 0.0
         busy += work.busy_s.value
     cost = batch_cost([[rows, busy]]) if rows >= _FEWEST_ROWS else None
+    if cost is not None and _is_continuous(query):
+        # There is no first batch that would be unlike the others, and no batch that would cost something of its own.
+        return cost._replace(batches=sys.maxsize, told_apart=True)
     if cost is None or query.running is None or query.running.rows is None:
         return cost
     # Its other tasks are like those that are done.
     return cost._replace(most_rows=max(rows, query.running.rows))
+
+
+def _is_continuous(query: Query) -> bool:
+    """Whether it works without batches. It then has as many tasks as it is given slots, which is no ceiling."""
+    return query.phase == "running" and query.running is None
 
 
 def _driver_s(query: Query, known: Knowledge, window_s: float) -> float:
