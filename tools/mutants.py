@@ -462,6 +462,59 @@ MUTANTS = (
         test="tests/unit/test_executors.py::test_growing_does_not_wait_for_those_that_leave_and_nobody_replaces_them",
     ),
     Mutant(
+        fault="one that leaves late is killed in the middle of a batch",
+        file="src/elastream/spark/executors.py",
+        before="if late and use.between_batches and not use.retrying:",
+        after="if late and not use.retrying:",
+        test="tests/unit/test_executors.py::test_one_that_should_have_left_long_ago_costs_no_batch_its_tasks",
+    ),
+    Mutant(
+        fault="a cluster has no room for those that are on their way out",
+        file="src/elastream/spark/executors.py",
+        before="            len(registered.ids) + len(starting),\n",
+        after="            len(registered.ready) + len(starting),\n",
+        test="tests/unit/test_executors.py::test_a_cluster_is_not_taken_for_smaller_because_some_are_on_their_way_out",
+    ),
+    Mutant(
+        fault="a clock that was set is not noticed",
+        file="src/elastream/spark/observing.py",
+        before="if self._ahead_s is None or abs(ahead_s - self._ahead_s) > _CLOCK_JUMP_S:",
+        after="if self._ahead_s is None:",
+        test="tests/unit/spark/test_observing.py::test_after_the_clock_was_set_a_batch_ended_when_it_did",
+    ),
+    Mutant(
+        fault="a series that is read no more goes on at its last rate",
+        file="src/elastream/core/series.py",
+        before="            if reading.at_s <= start:\n",
+        after="            if len(found) > 1 and reading.at_s <= start:\n",
+        test="tests/unit/test_series.py"
+        "::test_a_series_that_is_read_no_more_has_no_rate_and_no_slope_however_it_went_before",
+    ),
+    Mutant(
+        fault="the arrival curve is thinned at its new end",
+        file="src/elastream/spark/arrivals.py",
+        before="self._points[:half:2] + self._points[half:]",
+        after="self._points[:half] + self._points[half::2]",
+        test="tests/unit/spark/test_arrivals.py"
+        "::test_a_curve_that_was_thinned_tells_delays_of_new_records_exactly_and_of_old_ones_closely",
+    ),
+    Mutant(
+        fault="the arrival curve loses its beginning when it is thinned",
+        file="src/elastream/spark/arrivals.py",
+        before="self._points[:half:2] + self._points[half:]",
+        after="self._points[1:half:2] + self._points[half:]",
+        test="tests/unit/spark/test_arrivals.py"
+        "::test_a_curve_that_was_thinned_tells_delays_of_new_records_exactly_and_of_old_ones_closely",
+    ),
+    Mutant(
+        fault="the driver is never told what was read, and keeps it for ever",
+        file="src/elastream/spark/watch.py",
+        before="        self.have_read(seen.note)\n",
+        after="",
+        test="tests/unit/spark/test_watch.py"
+        "::test_what_was_read_is_confirmed_with_the_next_look_so_that_the_driver_can_forget_it",
+    ),
+    Mutant(
         fault="one that leaves is killed as soon as its long task has ended",
         file="src/elastream/spark/roster.py",
         before="max(told_s, self._busy_s.get(name, told_s))",

@@ -286,6 +286,17 @@ def test_who_does_not_leave_is_killed_only_between_batches_and_one_at_a_time() -
     assert sorted(run.backend.killed) == ["2", "3"]
 
 
+@pytest.mark.parametrize("use", [Use(), Use(between_batches=True, retrying=True)], ids=["in a batch", "in a retry"])
+def test_one_that_should_have_left_long_ago_costs_no_batch_its_tasks(use: Use) -> None:
+    run = Run(Pretended(4), kill_after_s=60.0)
+    run.tick(2, after_s=100.0)
+    for _ in range(3):
+        run.tick(2, use=use)
+    assert run.backend.killed == []
+    run.tick(2, use=Use(between_batches=True))
+    assert len(run.backend.killed) == 1
+
+
 def test_killing_as_a_choice_ends_one_at_a_time() -> None:
     run = Run(Pretended(4), shrink_by="kill")
     run.tick(2)
@@ -406,6 +417,18 @@ def test_those_that_start_or_leave_take_up_room() -> None:
     for _ in range(14):
         run.tick(6)
     assert run.executors.room == 4
+
+
+def test_a_cluster_is_not_taken_for_smaller_because_some_are_on_their_way_out() -> None:
+    run = Run(Pretended(4, room=4), room_s=60.0)
+    run.tick(2)
+    for _ in range(14):
+        run.tick(6)
+    run.backend.gone(*run.backend.leaving)
+    run.tick(6)
+    # With room for two, as many as were ready meanwhile, nobody would come in the place of those that went.
+    assert run.executors.room == 4
+    assert run.executors.troubles() == ("the cluster has room for 4 executors, 6 are wanted; add workers to it",)
 
 
 def test_that_nobody_comes_at_all_is_told_and_no_reason_to_want_nobody() -> None:

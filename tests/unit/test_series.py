@@ -39,6 +39,14 @@ def test_a_total_that_was_not_read_within_the_window_has_no_rate() -> None:
     assert STEADY.mean(131.0, 30.0) is None
 
 
+def test_a_series_that_is_read_no_more_has_no_rate_and_no_slope_however_it_went_before() -> None:
+    stopped = series((0, 0), (10, 1_000), (20, 2_000))
+    assert stopped.rate(49.9, 30.0) == stopped.slope(49.9, 30.0) == 100.0
+    for now_s in (50.0, 51.0, 1e6):
+        assert stopped.rate(now_s, 30.0) is None
+        assert stopped.slope(now_s, 30.0) is None
+
+
 def test_nothing_is_said_across_a_reset() -> None:
     assert series((0, 1000), (5, 1050), (10, 3)).rate(10.0, 30.0) is None
 

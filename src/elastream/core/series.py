@@ -48,7 +48,10 @@ class Series:
             points.popleft()
 
     def window(self, now_s: float, window_s: float) -> list[Reading]:
-        """Readings within the last `window_s` seconds, and the one before: it is what held when the window began."""
+        """Readings within the last `window_s` seconds, and the one before: it is what held when the window began.
+
+        Of a series that is read no more that is a single one, which has neither rate nor slope.
+        """
         start, found = now_s - window_s, []
         for reading in reversed(self._points):
             found.append(reading)
@@ -60,7 +63,7 @@ class Series:
     def rate(self, now_s: float, window_s: float) -> float | None:
         """Growth per second of a running total; None without two readings or after a reset."""
         points = self.window(now_s, window_s)
-        if len(points) < 2 or points[-1].at_s <= now_s - window_s:
+        if len(points) < 2:
             return None
         # A total that fell was reset (a restarted query): nothing can be said across the break, even if the total has
         # passed its old height since.
@@ -88,7 +91,7 @@ class Series:
     def slope(self, now_s: float, window_s: float) -> float | None:
         """Change per second of a level, from the first to the last reading of a window."""
         points = self.window(now_s, window_s)
-        if len(points) < 2 or points[-1].at_s <= now_s - window_s:
+        if len(points) < 2:
             return None
         return (points[-1].value - points[0].value) / (points[-1].at_s - points[0].at_s)
 

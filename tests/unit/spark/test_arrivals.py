@@ -51,3 +51,17 @@ def test_a_long_watch_keeps_a_bounded_curve_and_still_spans_it() -> None:
     known.forget_before(199_000.0)
     assert known.arrived_s(1_000.0) is None
     assert known.arrived_s(199_500.0) == pytest.approx(19_950.0)
+
+
+def test_a_curve_that_was_thinned_tells_delays_of_new_records_exactly_and_of_old_ones_closely() -> None:
+    known = ArrivalCurve()
+    # Records come every other second, so that every sample counts.
+    total = [2_000.0 * (second // 2) + second for second in range(6_000)]
+    for second, records in enumerate(total):
+        known.add(float(second), records)
+    newest, older = range(5_000, 6_000), range(2_000, 5_000, 7)
+    assert [known.arrived_s(total[second]) for second in newest] == pytest.approx(list(newest))
+    assert [known.arrived_s(total[second]) for second in older] == pytest.approx(list(older), abs=10.0)
+    # A backlog may reach back to the very first sample.
+    assert known.arrived_s(1.0) is not None
+    assert known.arrived(0.0) == 0.0

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
 
@@ -277,3 +278,24 @@ def test_a_clock_that_is_set_back_moves_no_time_ahead_of_the_look() -> None:
     now = fold(known, seen_at(400.0, active(triggered_s=999.0)), 51.0)
     assert now.queries[0].running is not None
     assert now.queries[0].running.started_s <= 51.0
+
+
+@pytest.mark.parametrize("set_by_s", [3600.0, -3600.0, 0.8])
+def test_after_the_clock_was_set_a_batch_ended_when_it_did(set_by_s: float) -> None:
+    """Times of the JVM are UTC, those of the loop are not: who sets the clock of a machine changes one of them."""
+    known = observing()
+    fold(known, seen_at(10_000.0, active(triggered_s=9_999.0)), 50.0)
+    began_s = 10_007.0 + set_by_s
+    progress = {
+        "id": "q", "runId": "r1", "batchId": 1, "sources": [], "durationMs": {"triggerExecution": 2000},
+        "timestamp": datetime.fromtimestamp(began_s, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+    }  # fmt: skip
+    event = Event(kind="progress", query="q", run="r1", progress=progress)
+    now = fold(known, seen_at(10_010.0 + set_by_s, active(batch=2, triggered_s=began_s + 2.5), events=(event,)), 60.0)
+    query = now.queries[0]
+    assert query.finished is not None
+    assert query.running is not None
+    # A second before the look, and half a second before it.
+    assert query.finished.ended_s == pytest.approx(59.0, abs=0.01)
+    assert query.finished.duration_s == pytest.approx(2.0, abs=0.01)
+    assert query.running.started_s == pytest.approx(59.5, abs=0.01)
