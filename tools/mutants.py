@@ -204,8 +204,8 @@ MUTANTS = (
     Mutant(
         fault="a window is answered from fewer readings than there were in it",
         file="src/elastream/core/series.py",
-        before="while len(points) > 1 and points[1].at_s <= at_s:",
-        after="while len(points) > 1 and points[0].at_s <= at_s:",
+        before="        first = self._first(at_s)\n",
+        after="        first = self._first(at_s) + 1\n",
         test="tests/unit/test_knowledge.py::test_what_is_asked_does_not_depend_on_what_was_dropped",
     ),
     Mutant(
@@ -485,8 +485,8 @@ MUTANTS = (
     Mutant(
         fault="a series that is read no more goes on at its last rate",
         file="src/elastream/core/series.py",
-        before="            if reading.at_s <= start:\n",
-        after="            if len(found) > 1 and reading.at_s <= start:\n",
+        before="        return max(0, bisect_right(self._times, start_s) - 1)",
+        after="        return max(0, min(bisect_right(self._times, start_s), len(self._times) - 1) - 1)",
         test="tests/unit/test_series.py"
         "::test_a_series_that_is_read_no_more_has_no_rate_and_no_slope_however_it_went_before",
     ),
@@ -1087,8 +1087,8 @@ MUTANTS = (
     Mutant(
         fault="an end that was lost is not counted",
         file="src/elastream/spark/Ledger.java",
-        before="            each.remove();\n            lost++;",
-        after="            each.remove();",
+        before="            tasks.remove();\n            lost++;",
+        after="            tasks.remove();",
         test="tests/spark/test_events.py"
         "::test_a_task_whose_end_was_lost_is_busy_until_its_stage_ends_and_is_counted_as_lost",
     ),

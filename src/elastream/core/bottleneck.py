@@ -88,14 +88,17 @@ def _last_task(query: Query, now: Observation, known: Knowledge) -> Bottleneck |
     """One task of the running batch outlasts all others of its stage, and slots stand idle meanwhile."""
     batch = query.running
     stages = [stage for stage in batch.stages or () if stage.running or stage.waiting] if batch else []
-    busy = sum(pool.ready and sum(worker.running_tasks or 0 for worker in pool.workers) for pool in now.pools)
-    slots = sum(pool.slots for pool in now.pools)
-    if batch is None or len(stages) != 1 or 2 * busy > slots:
+    if batch is None or len(stages) != 1:
         return None
     stage = stages[0]
     if stage.running != 1 or stage.waiting or stage.done < 2 or stage.mean_s is None or stage.oldest_s is None:
         return None
     if stage.oldest_s < max(_LAST_TASK_S, _LAST_TASK_TIMES * stage.mean_s):
+        return None
+    # Last, because there may be a thousand workers and a hundred queries.
+    busy = sum(pool.ready and sum(worker.running_tasks or 0 for worker in pool.workers) for pool in now.pools)
+    slots = sum(pool.slots for pool in now.pools)
+    if 2 * busy > slots:
         return None
     return Bottleneck(
         kind=_hot_kind(query, stage.name),

@@ -71,10 +71,13 @@ class Knowledge:
         self._actions: deque[Action] = deque(maxlen=_MAX_ACTIONS)
         self._batches: dict[str, deque[FinishedBatch]] = {}
         self._pruned_s = 0.0
+        self._rates: dict[tuple[Signal, str, float], float | None] = {}
+        """What was asked since the last look."""
 
     def fold(self, now: Observation) -> None:
         """Take in one look."""
         self.now_s = now.at_s
+        self._rates.clear()
         series = self._series
         for signal, subject, reading in readings(now):
             if reading is not None:
@@ -121,8 +124,12 @@ class Knowledge:
 
     def rate(self, signal: Signal, subject: str, window_s: float) -> float | None:
         """Growth per second of a running total over a window that ends now."""
-        series = self._asked(signal, subject, window_s)
-        return series.rate(self.now_s, window_s) if series else None
+        # Guards, policy and bottlenecks ask for the same ones.
+        key = signal, subject, window_s
+        if key not in self._rates:
+            series = self._asked(signal, subject, window_s)
+            self._rates[key] = series.rate(self.now_s, window_s) if series else None
+        return self._rates[key]
 
     def slope(self, signal: Signal, subject: str, window_s: float) -> float | None:
         """Change per second of a level over a window that ends now."""

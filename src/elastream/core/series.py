@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import deque
+from array import array
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
+from operator import lt
 
 from elastream.core.observation import Reading
 
@@ -12,64 +13,78 @@ _MAX_POINTS = 4096
 
 
 class Series:
-    """Readings of one signal of one subject, oldest first, at the resolution they were taken."""
+    """Readings of one signal of one subject, oldest first, at the resolution they were taken.
 
-    __slots__ = ("_points",)
+    Kept as two columns of numbers: a thousand executors have hundreds of thousands of readings, and as many objects
+    would be looked at again in every collection of garbage.
+    """
+
+    __slots__ = ("_times", "_values")
 
     def __init__(self, points: Iterable[Reading] = ()) -> None:
-        self._points: deque[Reading] = deque(points, maxlen=_MAX_POINTS)
+        self._times = array("d")
+        self._values = array("d")
+        for value, at_s in points:
+            self._append(value, at_s)
 
     def __len__(self) -> int:
-        return len(self._points)
+        return len(self._times)
 
     def __iter__(self) -> Iterator[Reading]:
-        return iter(self._points)
+        return map(Reading, self._values, self._times)
 
     @property
     def last(self) -> Reading:
         """The newest reading."""
-        return self._points[-1]
+        return Reading(self._values[-1], self._times[-1])
 
     def add(self, reading: Reading) -> None:
         """Append a reading, unless it was seen already or comes from the past."""
-        if not self._points or reading.at_s > self._points[-1].at_s:
-            self._points.append(reading)
+        value, at_s = reading
+        if not self._times or at_s > self._times[-1]:
+            self._append(value, at_s)
+
+    def _append(self, value: float, at_s: float) -> None:
+        self._values.append(value)
+        self._times.append(at_s)
+        if len(self._times) > _MAX_POINTS:
+            del self._values[0], self._times[0]
 
     def copy(self) -> Series:
         """The same readings, apart from this one."""
         other = Series()
-        other._points = self._points.copy()
+        other._times, other._values = self._times[:], self._values[:]
         return other
 
     def forget_before(self, at_s: float) -> None:
         """Drop readings older than a time, but for the one that held then: a window that begins there needs it."""
-        points = self._points
-        while len(points) > 1 and points[1].at_s <= at_s:
-            points.popleft()
+        first = self._first(at_s)
+        if first > 0:
+            del self._times[:first], self._values[:first]
+
+    def _first(self, start_s: float) -> int:
+        """Where a window begins: with the reading that held then."""
+        return max(0, bisect_right(self._times, start_s) - 1)
 
     def window(self, now_s: float, window_s: float) -> list[Reading]:
         """Readings within the last `window_s` seconds, and the one before: it is what held when the window began.
 
         Of a series that is read no more that is a single one, which has neither rate nor slope.
         """
-        start, found = now_s - window_s, []
-        for reading in reversed(self._points):
-            found.append(reading)
-            if reading.at_s <= start:
-                break
-        found.reverse()
-        return found
+        first = self._first(now_s - window_s)
+        return list(map(Reading, self._values[first:], self._times[first:]))
 
     def rate(self, now_s: float, window_s: float) -> float | None:
         """Growth per second of a running total; None without two readings or after a reset."""
-        points = self.window(now_s, window_s)
-        if len(points) < 2:
+        times, first = self._times, self._first(now_s - window_s)
+        if len(times) - first < 2:
             return None
+        values = self._values[first:]
         # A total that fell was reset (a restarted query): nothing can be said across the break, even if the total has
         # passed its old height since.
-        if any(later.value < earlier.value for earlier, later in pairwise(points)):
+        if any(map(lt, values[1:], values)):
             return None
-        return (points[-1].value - points[0].value) / (points[-1].at_s - points[0].at_s)
+        return (values[-1] - values[0]) / (times[-1] - times[first])
 
     def fastest(self, now_s: float, window_s: float, since_s: float) -> float | None:
         """The fastest growth of a running total over any window of so long within the last `since_s` seconds."""

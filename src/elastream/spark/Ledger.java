@@ -1,6 +1,5 @@
 package elastream;
 
-import com.fasterxml.jackson.databind.util.RawValue;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Iterator;
@@ -277,8 +276,6 @@ public class Ledger {
         }
         Tally.Worker worker = (Tally.Worker) executors.get(info.executorId());
         if (worker != null) {
-            worker.ended++;
-            worker.failed += info.successful() ? 0 : 1;
             worker.records += records(metrics);
         }
         if (!begun) {
@@ -327,19 +324,17 @@ public class Ledger {
         return ids;
     }
 
-    public void executorAdded(String id, String host, int cores, long atMs) {
+    public void executorAdded(String id, String host, int cores) {
         Tally.Worker worker = worker(id, host);
         worker.count(clock.upMs());
         worker.cores = cores;
-        worker.addedMs = atMs;
         usualCores = cores;
     }
 
-    public void executorRemoved(String name, String reason, long atMs) {
+    public void executorRemoved(String name, long atMs) {
         // One that is not known may be told to have come after this.
         Tally.Worker worker = worker(name, null);
         worker.removedMs = atMs;
-        worker.reason = reason;
         missAll(worker);
         int gone = 0;
         for (Iterator each = executors.values().iterator(); each.hasNext();) {
@@ -472,7 +467,6 @@ public class Ledger {
         public final Tally.Stage stage;
         public final Map fields = new LinkedHashMap();
         public long number = 0;
-        public org.apache.spark.sql.streaming.StreamingQueryProgress progress = null;
 
         public Note(Tally.Stage stage) {
             this.stage = stage;
@@ -486,9 +480,6 @@ public class Ledger {
 
         public Map map() {
             fields.put("note", Long.valueOf(number));
-            if (progress != null) {
-                fields.put("progress", new RawValue(Progress.withoutTexts(progress.json())));
-            }
             return fields;
         }
     }

@@ -1,5 +1,7 @@
 package elastream;
 
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
@@ -29,6 +31,7 @@ public class Queries implements Supplier {
         "org$apache$spark$sql$execution$streaming$ProgressReporter$$currentTriggerStartTimestamp";
 
     private final Object shared;
+    private final ObjectMapper json = new ObjectMapper().enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS);
     private final Map methods = new HashMap();
     /** Sources of a run: they are what they are from its first batch on. */
     private final Map described = new HashMap();
@@ -86,6 +89,10 @@ public class Queries implements Supplier {
             }
         }
         seen.putAll(live);
+        String[] offsets = {"committed", "available", "latest"};
+        for (int i = 0; i < offsets.length; i++) {
+            seen.put(offsets[i], trees((List) seen.get(offsets[i])));
+        }
         seen.put("described", describe(query, seen));
         seen.put("logs", logs(query, (List) streamed.get(seen.get("run")), (List) seen.get("available")));
     }
@@ -161,6 +168,22 @@ public class Queries implements Supplier {
             Object known = offset.isDefined() ? offset.get() : null;
             Object json = known == null ? null : ask(known, "json");
             found.add(json == null ? null : json.toString());
+        }
+        return found;
+    }
+
+    /** Offsets are JSON for most sources, and a bare string for some. */
+    private List trees(List texts) {
+        List found = new ArrayList();
+        for (Iterator each = texts.iterator(); each.hasNext();) {
+            String text = (String) each.next();
+            Object tree = text;
+            try {
+                tree = text == null || text.isEmpty() ? text : json.readTree(text);
+            } catch (Exception bare) {
+                // As it is.
+            }
+            found.add(tree);
         }
         return found;
     }

@@ -1,6 +1,7 @@
 package elastream;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.util.RawValue;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.Supplier;
@@ -54,8 +55,7 @@ public class Watch extends SparkListener {
                 org.apache.spark.status.api.v1.ExecutorSummary one =
                     (org.apache.spark.status.api.v1.ExecutorSummary) known.next();
                 if (!one.id().equals("driver")) {
-                    ledger.executorAdded(one.id(), one.hostPort().replaceAll(":\\d+$", ""), one.totalCores(),
-                        one.addTime().getTime());
+                    ledger.executorAdded(one.id(), one.hostPort().replaceAll(":\\d+$", ""), one.totalCores());
                 }
             }
         }
@@ -153,7 +153,7 @@ public class Watch extends SparkListener {
     public synchronized void onExecutorAdded(SparkListenerExecutorAdded event) {
         try {
             ledger.executorAdded(event.executorId(), event.executorInfo().executorHost(),
-                event.executorInfo().totalCores(), event.time());
+                event.executorInfo().totalCores());
         } catch (Throwable problem) {
             note(problem);
         }
@@ -161,7 +161,7 @@ public class Watch extends SparkListener {
 
     public synchronized void onExecutorRemoved(SparkListenerExecutorRemoved event) {
         try {
-            ledger.executorRemoved(event.executorId(), event.reason(), event.time());
+            ledger.executorRemoved(event.executorId(), event.time());
         } catch (Throwable problem) {
             note(problem);
         }
@@ -186,7 +186,9 @@ public class Watch extends SparkListener {
             ledger.plans.ended(((SparkListenerSQLExecutionEnd) event).executionId());
         } else if (event instanceof StreamingQueryListener.QueryProgressEvent) {
             Ledger.Note note = new Ledger.Note("progress");
-            note.progress = ((StreamingQueryListener.QueryProgressEvent) event).progress();
+            // Now, and not in a look: a hundred of them would hold up events.
+            String text = ((StreamingQueryListener.QueryProgressEvent) event).progress().json();
+            note.fields.put("progress", new RawValue(Progress.withoutTexts(text)));
             ledger.add(note);
         } else if (event instanceof StreamingQueryListener.QueryStartedEvent) {
             StreamingQueryListener.QueryStartedEvent start = (StreamingQueryListener.QueryStartedEvent) event;

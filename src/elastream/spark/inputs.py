@@ -66,8 +66,8 @@ class Input:
         """Those that are there, and those that are not any more but that the query's offsets still name."""
         self._gone = 0.0
         """Records of partitions that were forgotten; totals keep them."""
-        self._there: Set[str] = frozenset()
-        """Those that the log had when it answered last."""
+        self._there: tuple[str, ...] = ()
+        """Those that the log had when it answered last, in their order."""
         self._counts = False
         self._has_begun = False
         self._arrived_from: Literal["probe", "estimated", "reported", "extrapolated"] | None = None
@@ -148,19 +148,22 @@ class Input:
                 for then_s, records in self._probe.past(utc_s, offsets, log):
                     self._sample(at_s - (utc_s - then_s), records or {})
             self._take_newest(min(at_s, at_s - (utc_s - newest.utc_s)), newest.records)
-            named = (self._probe.records(offset) or () for offset in offsets)
-            self._forget_all_but({*newest.records, *(name for names in named for name in names)})
+            if self._partitions.keys() > newest.records.keys():
+                named = (self._probe.records(offset) or () for offset in offsets)
+                self._forget_all_but({*newest.records, *(name for names in named for name in names)})
 
     def _take_newest(self, at_s: float, records: Counts) -> None:
-        if self._probed and self._arrived_s is not None:
-            # A partition that was not there when the log was asked before had nothing then.
-            fresh = [name for name in records if self._partition(name).curve.last is None]
-            self._sample(self._arrived_s, dict.fromkeys(fresh, 0.0))
-        self._sample(at_s, records)
+        if records.keys() != set(self._there):
+            if self._probed and self._arrived_s is not None:
+                # A partition that was not there when the log was asked before had nothing then.
+                fresh = [name for name in records if self._partition(name).curve.last is None]
+                self._sample(self._arrived_s, dict.fromkeys(fresh, 0.0))
+            self._there = tuple(sorted(records, key=_place))
         for name, number in records.items():
-            self._partition(name).arrive(number)
+            known = self._partition(name)
+            known.curve.add(at_s, number)
+            known.arrive(number)
         self._close_all_but(records)
-        self._there = records.keys()
         self._probed, self._arrived_from, self._arrived_s = True, self._probe.arrived_from, at_s
 
     def _sample(self, at_s: float, records: Counts) -> None:
@@ -209,7 +212,7 @@ class Input:
         rows = _rows(read)
         if rows is None or self._probe.arrived_from == "estimated":
             rows = counted
-        ends = self._probe.records(end)
+        ends = {name: last for name, (_, last) in read.items()} if read else self._probe.records(end)
         self._counts, self._has_begun = ends is not None, True
         for name, number in (ends or {}).items():
             # A batch may be told of after a partition of it was forgotten.
@@ -273,10 +276,8 @@ class Input:
         return self._gone + sum(one.committed for one in self._partitions.values())
 
     def _backlogs(self) -> tuple[float, ...] | None:
-        there = self._partitions.keys() & self._there if self._probed else self._partitions.keys()
-        if len(there) < 2:
-            return None
-        return tuple(self._partitions[name].backlog for name in sorted(there, key=_place))
+        there = self._there if self._probed else sorted(self._partitions, key=_place)
+        return tuple(self._partitions[name].backlog for name in there) if len(there) > 1 else None
 
     def _age(self, arrived: Reading, committed: float, at_s: float) -> Reading | None:
         if arrived.value <= committed:
@@ -291,7 +292,10 @@ class Input:
         return bool(lasts) and all(last is not None and at_s - last[0] <= _FRESH_S for last in lasts)
 
     def _partition(self, name: str) -> Partition:
-        return self._partitions.setdefault(name, Partition())
+        known = self._partitions.get(name)
+        if known is None:
+            self._partitions[name] = known = Partition()
+        return known
 
 
 def _rows(read: Mapping[str, tuple[float, float]] | None) -> float | None:

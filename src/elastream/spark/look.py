@@ -100,8 +100,6 @@ class ExecutorSeen:
 
     id: str
     host: str | None
-    cores: int | None
-    added_s: float | None
     removed_s: float | None
     first_task_s: float | None
     running: int
@@ -267,6 +265,9 @@ class _Parts:
 
 def _number(raw: Json, key: str) -> float | None:
     value = raw.get(key)
+    if type(value) is int:
+        # Nearly all are, and there are tens of thousands in a look at a thousand executors.
+        return value
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return None
     return value
@@ -333,8 +334,6 @@ def _executor(item: tuple[str, Json]) -> ExecutorSeen:
     return ExecutorSeen(
         id=name,
         host=_text(raw, "host"),
-        cores=_int(raw, "cores") or None,
-        added_s=_when(raw, "added_ms"),
         removed_s=_when(raw, "removed_ms"),
         first_task_s=_when(raw, "first_task_ms"),
         running=_int(raw, "running") or 0,
@@ -417,9 +416,9 @@ def _offsets(listed: Any) -> tuple[Any, ...]:
 
 
 def _offset(text: Any) -> Any:
-    """Offsets are JSON for most sources, and a bare string for some."""
+    """Offsets are JSON for most sources, as such or as text, and a bare string for some."""
     if not isinstance(text, str):
-        return None
+        return text
     try:
         return json.loads(text)
     except ValueError:

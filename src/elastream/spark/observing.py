@@ -167,12 +167,15 @@ class Observing:
             if name not in active and following.ended_s is None:
                 following.ended_s = moment.at_s
         self._forget(moment.at_s)
+        live: dict[str | None, list[StageSeen]] = {}
+        for stage in look.stages:
+            if stage.ended_s is None:
+                live.setdefault(stage.query, []).append(stage)
         shown = []
         for name, following in self._queries.items():
             if following.ended_s is not None and moment.at_s - following.ended_s > _SHOWN_AFTER_END_S:
                 continue
-            live = [stage for stage in look.stages if stage.query == name and stage.ended_s is None]
-            shown.append(following.query(active.get(name), live, look.shapes, moment))
+            shown.append(following.query(active.get(name), live.get(name, ()), look.shapes, moment))
         return tuple(shown)
 
     def _forget(self, at_s: float) -> None:

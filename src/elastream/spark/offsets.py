@@ -19,10 +19,16 @@ def per_partition(offset: Any) -> Counts | None:
     """Of the form {topic: {partition: number}}; None for any other."""
     if not isinstance(offset, Mapping) or not offset:
         return None
-    topics = [(topic, ends) for topic, ends in offset.items() if isinstance(ends, Mapping)]
-    if len(topics) != len(offset) or not all(is_number(end) for _, ends in topics for end in ends.values()):
-        return None
-    return {f"{topic}-{partition}": float(end) for topic, ends in topics for partition, end in ends.items()}
+    found = {}
+    for topic, ends in offset.items():
+        if not isinstance(ends, Mapping):
+            return None
+        for partition, end in ends.items():
+            # Nearly all are, and there may be thousands.
+            if type(end) is not int and not is_number(end):
+                return None
+            found[f"{topic}-{partition}"] = float(end)
+    return found
 
 
 def is_number(value: Any) -> bool:

@@ -80,7 +80,7 @@ class SparkPlatform:
         registered = self.executors.look()
         now_s, utc_s = self._clock.now_s(), self._clock.utc_s()
         now = self._observing.fold(look, registered, self.executors, at_s=now_s, utc_s=utc_s)
-        self._use = _use(look, now, now_s - utc_s)
+        self._use = use_of(look, now, now_s - utc_s)
         self._tell_watched_only()
         return now
 
@@ -120,7 +120,8 @@ def _unfit(query: QuerySeen) -> str | None:
     return None
 
 
-def _use(look: Look, now: Observation, clock_ahead_s: float) -> Use:
+def use_of(look: Look, now: Observation, clock_ahead_s: float) -> Use:
+    """What executors are doing, by a look."""
     return Use(
         tasks={name: seen.running for name, seen in look.executors.items()},
         other_tasks={name: seen.other_running for name, seen in look.executors.items()},

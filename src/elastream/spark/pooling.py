@@ -37,13 +37,14 @@ class Pooling:
 
     def pool(self, seen: PoolSeen, look: Look, usage: Mapping[str, Usage], at_s: float) -> Pool:
         """The pool as of a look."""
-        names = [*seen.ready, *seen.leaving]
+        names = dict.fromkeys((*seen.ready, *seen.leaving))
+        leaving = set(seen.leaving)
         # One that was registered and has gone may have a process for a moment longer.
         gone = {name for name, executor in look.executors.items() if executor.removed_s is not None}
-        starting = sorted(usage.keys() - set(names) - gone - self._first_seen_s.keys())
+        starting = sorted(usage.keys() - names.keys() - gone - self._first_seen_s.keys())
         self._first_seen_s = {name: self._first_seen_s.get(name, at_s) for name in names}
         self._used = {name: used for name, used in self._used.items() if name in names}
-        workers = [self._worker(name, name in seen.leaving, seen, look, usage, at_s) for name in names]
+        workers = [self._worker(name, name in leaving, seen, look, usage, at_s) for name in names]
         workers += [Worker(id=name, state="starting", since_s=at_s, pid=usage[name].pid) for name in starting]
         return Pool(
             name=POOL,

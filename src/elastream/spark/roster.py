@@ -16,7 +16,8 @@ class Registered(NamedTuple):
     @property
     def ready(self) -> tuple[str, ...]:
         """Those that take tasks."""
-        return tuple(name for name in self.ids if name not in self.leaving)
+        leaving = set(self.leaving)
+        return tuple(name for name in self.ids if name not in leaving)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +74,8 @@ class Roster:
         A cluster manager replaces one that died without being asked, so that its successor is counted from that loss.
         `measures` is whether the time it took says how long executors take: those that had to wait for room do not.
         """
-        gone = [name for name in self.since_s if name not in registered.ids]
+        here = set(registered.ids)
+        gone = [name for name in self.since_s if name not in here]
         for name in gone:
             self._note_gone(name, now_s)
         # Who was gone before it could be told.

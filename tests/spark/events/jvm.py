@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from elastream.machine.java import java_home
 from elastream.spark.janino import make
@@ -40,16 +41,22 @@ def jvm(options: Iterable[str] = OPTIONS) -> Iterator[Any]:
 
 
 class EventPlayer:
-    """A listener of its own, and the clock and the queries that it sees."""
+    """A listener of its own, and the clock and the queries that it sees.
 
-    def __init__(self, gateway: Any, queries: Any = None) -> None:
-        nothing = make(gateway, "Queries", None)
+    `queries` makes, for a class loader of the JVM, what moves queries on and what tells the listener of them.
+    """
+
+    def __init__(self, gateway: Any, queries: Callable[[Any], tuple[Any, Any]] | None = None) -> None:
         # The first call compiles the listener, which the player must be able to see.
-        seen_from = make(gateway, "Watch", None, nothing).getClass().getClassLoader()
-        loader = _loader(gateway, seen_from)
-        self._queries = _new(gateway, loader, "elastream.testing.EventPlayer$Told") if queries is None else queries
-        self._watch = make(gateway, "Watch", None, self._queries)
-        self._player = _new(gateway, loader, "elastream.testing.EventPlayer", self._watch)
+        loader = make(gateway, "Watch", None, make(gateway, "Queries", None)).getClass().getClassLoader()
+        player = _compiled(gateway, loader, Path(__file__).parent / "EventPlayer.java")
+        self.queries: Any
+        if queries is None:
+            self.queries = asked = _new(gateway, player, "elastream.testing.EventPlayer$Told")
+        else:
+            self.queries, asked = queries(loader)
+        self._watch = make(gateway, "Watch", None, asked)
+        self._player = _new(gateway, player, "elastream.testing.EventPlayer", self._watch)
         self._read = 0
         self.up_ms = 0
         self.utc_ms = 1_700_000_000_000
@@ -67,7 +74,7 @@ class EventPlayer:
 
     def tell(self, *queries: Mapping[str, Any]) -> None:
         """These are active."""
-        self._queries.tell(json.dumps({"queries": queries}))
+        self.queries.tell(json.dumps({"queries": queries}))
 
     def text(self) -> str:
         """A look as the JVM writes it, the notes before it having been read."""
@@ -77,7 +84,14 @@ class EventPlayer:
 
     def look(self) -> Look:
         """The same, read."""
-        return parse(self.text())
+        return self.look_and_size()[0]
+
+    def look_and_size(self) -> tuple[Look, int]:
+        """A look, and how many bytes it had."""
+        text = str(self._watch.look(self._read))
+        seen = parse(text)
+        self._read = seen.note
+        return seen, len(text)
 
     def sizes(self) -> dict[str, int]:
         """Entries of each collection of the ledger."""
@@ -85,17 +99,23 @@ class EventPlayer:
         return found
 
 
-_LOADERS: dict[Any, Any] = {}
+def compile_beside(gateway: Any, loader: Any, source: Path, name: str) -> Any:
+    """A new object of a class from a Java file, which sees what the loader does."""
+    return _new(gateway, _compiled(gateway, loader, source), name)
 
 
-def _loader(gateway: Any, seen_from: Any) -> Any:
+_LOADERS: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
+
+
+def _compiled(gateway: Any, seen_from: Any, source: Path) -> Any:
     # As in `janino`: compiled twice in one JVM, py4j would call the new class with the methods of the old one.
-    if gateway not in _LOADERS:
+    known = _LOADERS.setdefault(gateway, {})
+    if source.name not in known:
         compiler = gateway.jvm.org.codehaus.janino.SimpleCompiler()
         compiler.setParentClassLoader(seen_from)
-        compiler.cook((Path(__file__).parent / "EventPlayer.java").read_text())
-        _LOADERS[gateway] = compiler.getClassLoader()
-    return _LOADERS[gateway]
+        compiler.cook(source.read_text())
+        known[source.name] = compiler.getClassLoader()
+    return known[source.name]
 
 
 def _new(gateway: Any, loader: Any, name: str, *arguments: Any) -> Any:
