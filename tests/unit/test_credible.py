@@ -31,6 +31,7 @@ UNSOUND = {
     "negative": Reading(-1.0, 95.0),
     "not a number": Reading(math.nan, 95.0),
     "infinite": Reading(math.inf, 95.0),
+    "more than can be counted": Reading(1e19, 95.0),
     "of no time": Reading(3.0, math.nan),
 }
 

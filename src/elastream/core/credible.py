@@ -26,8 +26,12 @@ from elastream.core.observation import (
 _AHEAD_S = 5.0
 
 
+# No counter of a JVM goes further, and squares of more no longer fit into a number.
+_LARGEST = 2.0**63
+
+
 def credible(now: Observation, max_age_s: float) -> Observation:
-    """The same observation without what is stale, negative, NaN or infinite."""
+    """The same observation without what is stale, negative, NaN or larger than anything that is counted."""
     if not math.isfinite(now.at_s) or not math.isfinite(now.utc_s):
         raise ObservationFailed(f"the observation has no time: at_s={now.at_s}, utc_s={now.utc_s}")
     for pool in now.pools:
@@ -55,11 +59,11 @@ def _check_pool(pool: Pool) -> None:
 
 def _is_sound(reading: Reading, oldest: float, newest: float) -> bool:
     # NaN fails every comparison, so it falls through to False.
-    return 0 <= reading.value < math.inf and oldest <= reading.at_s <= newest
+    return 0 <= reading.value <= _LARGEST and oldest <= reading.at_s <= newest
 
 
 def _finite(value: float | None) -> bool:
-    return value is None or 0 <= value < math.inf
+    return value is None or 0 <= value <= _LARGEST
 
 
 def _all_readings(now: Observation) -> Iterator[Reading | None]:
@@ -94,7 +98,7 @@ def _with_sound_readings(now: Observation, oldest: float, newest: float) -> Obse
 def _with_sound_numbers(now: Observation, oldest: float, newest: float) -> Observation:
     """Leave out numbers that are no readings, one by one: what is sound beside them stays."""
     pools = tuple(
-        pool if pool.worker_memory_bytes is None or 0 < pool.worker_memory_bytes < math.inf
+        pool if pool.worker_memory_bytes is None or 0 < pool.worker_memory_bytes <= _LARGEST
         else replace(pool, worker_memory_bytes=None)
         for pool in now.pools
     )  # fmt: skip
@@ -113,7 +117,7 @@ def _with_sound_batches(query: Query, oldest: float, newest: float) -> Query:
         sound["finished"] = _sound_finished(query.finished)
     if query.delay is not None and not _is_sound_delay(query.delay, oldest, newest):
         sound["delay"] = None
-    if query.on_time is not None and not 0 <= query.on_time.within <= query.on_time.records < math.inf:
+    if query.on_time is not None and not 0 <= query.on_time.within <= query.on_time.records <= _LARGEST:
         sound["on_time"] = None
     if not _finite(query.trigger.interval_s):
         sound["trigger"] = replace(query.trigger, interval_s=None)
@@ -146,7 +150,7 @@ def _sound_running(batch: RunningBatch) -> RunningBatch | None:
 
 
 def _sound_finished(batch: FinishedBatch) -> FinishedBatch | None:
-    if not (_finite(batch.started_s) and batch.started_s <= batch.ended_s < math.inf):
+    if not (_finite(batch.started_s) and batch.started_s <= batch.ended_s <= _LARGEST):
         return None
     numbers: dict[str, Any] = {name: getattr(batch, name) for name in ("rows", "busy_s", "driver_s", "critical_s")}
     longest = batch.longest if batch.longest is None or _is_sound_task(batch.longest) else None
