@@ -198,8 +198,8 @@ class Knowledge:
         """Everything, as plain values. Series that were read at the same times share them."""
         columns: dict[tuple[Signal, tuple[float, ...]], dict[str, list[float]]] = {}
         for (signal, subject), series in sorted(self._series.items()):
-            times = tuple(reading.at_s for reading in series)
-            columns.setdefault((signal, times), {})[subject] = [reading.value for reading in series]
+            times = tuple(_short(reading.at_s) for reading in series)
+            columns.setdefault((signal, times), {})[subject] = [_short(reading.value) for reading in series]
         return {
             "now_s": self.now_s,
             "pruned_s": self._pruned_s,
@@ -285,6 +285,11 @@ class Knowledge:
                 series.forget_before(self.now_s - least_s)
         self._batches = {query.id: seen for query in now.queries if (seen := self._batches.get(query.id))}
         self._pruned_s = self.now_s
+
+
+def _short(value: float) -> float:
+    """The same number without a fraction that is none: counts are most of what is written."""
+    return int(value) if abs(value) < 1e15 and value == int(value) else value
 
 
 def _numbers(values: list[Any]) -> list[float]:
