@@ -109,7 +109,7 @@ def test_the_first_small_batches_move_the_size_by_a_step_and_not_to_the_bound() 
     story = tell(app, "constant(3) + spike(30k, at=40s, for=4m)", POLICY, minutes=5, tick_s=5)
     sizes = story.wanted(to_s=55)
     assert all(b <= 2 * a for a, b in pairwise(sizes))
-    assert any("so one step at a time" in reason for reason in story.reasons(to_s=90))
+    assert any("so at most twice the size" in reason for reason in story.reasons(to_s=90))
 
 
 NUMBERS = re.compile(

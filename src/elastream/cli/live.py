@@ -24,8 +24,8 @@ LIVE: dict[str, Any] = {
     "options": [],
     "sink": "parquet",
     "sink_options": [],
-    # It rises, is calm for a while, has a spike of six times what it began with, and falls.
-    "workload": "(150 + ramp(0..200, at=25s, for=15s)) * ramp(1..0.3, at=135s, for=10s) + spike(550, at=70s, for=20s)",
+    # It rises, is calm for a while, has a spike of seven times what it began with, and falls.
+    "workload": "(110 + ramp(0..130, at=25s, for=15s)) * ramp(1..0.3, at=135s, for=10s) + spike(510, at=70s, for=20s)",
     # The window of a policy in production is a minute; here all of it passes in three.
     "policy": "lag-proportional(interval=2s, window=10s)",
     # Every executor is a Java process and a Python one: two cores can start only few at once.

@@ -39,6 +39,12 @@ if TYPE_CHECKING:
 
 # A slot must hold a whole Python worker beside its JVM; with less, executors die of their own start.
 EXECUTOR_MEMORY = "512m"
+# Slots that sleep gain nothing from compilers, of Java and of queries, which take the cores from what starts.
+SLEEPING: dict[str, bool | float | int | str | None] = {
+    "spark.executor.extraJavaOptions": f"{JAVA_OPTIONS} {LITTLE_WORK}",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
 # A handful of small batches: the first compiles, and the next ones run what was compiled.
 WARM_UP_RPS, WARM_UP_S = 100, 6.0
 
@@ -218,8 +224,7 @@ def _session(plan: LivePlan, folder: Path, view: LiveView) -> Iterator[SparkSess
         view.begin("starting a Spark session")
         builder = SparkSession.builder.appName("elastream-live").config("spark.executor.memory", EXECUTOR_MEMORY)
         if plan.capacity is not None:
-            # Slots that sleep gain nothing from a second compiler, which takes the cores from what starts.
-            builder = builder.config("spark.executor.extraJavaOptions", f"{JAVA_OPTIONS} {LITTLE_WORK}")
+            builder = builder.config(map=SLEEPING)
         builder = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
         builder = builder.config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={log_to_file(folder)}")
         builder = builder.config(map={**settings_of(plan.executors[1]), **_connector(plan), **settings})
