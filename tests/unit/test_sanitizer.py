@@ -90,7 +90,22 @@ def test_javas_ways_to_write_a_pattern_are_understood(pattern: str) -> None:
     assert Sanitizer(pattern).line("CUSTOMER=joe customer=joe").count("joe") == (pattern == "(?<who>[Cc]ustomer)")
 
 
-@pytest.mark.parametrize("pattern", ["(", r"\p{Alpha}+key", "[a-z&&[^b]]key", "(?d)key"])
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"\p{Alpha}{3}tomer",
+        r"\p{L}ustomer",
+        "[a-z&&[^b]]ustomer",
+        r"[\p{Alpha}\d]ustomer",
+        r"(?d)\h?customer",
+        r"\pLust",
+    ],
+)
+def test_what_only_java_knows_hides_rather_too_much(pattern: str) -> None:
+    assert "joe" not in Sanitizer(pattern).line("customer=joe")
+
+
+@pytest.mark.parametrize("pattern", ["(", r"(?!\p{Alpha})key"])
 def test_a_pattern_that_means_something_else_here_is_refused_in_a_line(pattern: str) -> None:
     with pytest.raises(BadInput, match=r"spark\.redaction\.regex: .* cannot be used"):
         Sanitizer(pattern)

@@ -93,6 +93,9 @@ _DIGIT = re.compile(r"\d")
 _FLAGS = re.compile(r"\(\?([a-zA-Z]+)\)")
 _LITERAL = re.compile(r"\\Q(.*?)(?:\\E|$)", re.DOTALL)
 _NAMED = re.compile(r"\(\?<(?=[A-Za-z])")
+# Classes of characters as only Java has them, sets of such, and its other escapes.
+_ONLY_JAVA = re.compile(r"\\[pP](?:\{[^}]*\}|.)|\\[hHRXe]|\[(?:[^\]\\]|\\.)*(?:&&|\[|\\[pPhH]).*?\]+")
+_NOT_FOLLOWED = re.compile(r"\(\?<?!")
 _MOST_OF_A_KEY = 300
 
 
@@ -125,11 +128,16 @@ def is_secret_number(name: str, own: re.Pattern[str] | None) -> bool:
 def compile_pattern(pattern: str) -> re.Pattern[str]:
     """A pattern as Spark has it, in Java's syntax; ValueError where that means something else here.
 
-    A flag within a pattern (`secret|(?i)token`) holds for all of it here: rather too much is hidden than too little.
+    Rather too much is hidden than too little: a flag within a pattern (`secret|(?i)token`) holds for all of it here,
+    and a class of characters that only Java knows (`\\p{Alpha}`) is any character.
     """
     same = _LITERAL.sub(lambda literal: re.escape(literal[1]), pattern)
-    flags = {flag for found in _FLAGS.findall(same) for flag in found if flag != "u"}
+    flags = {flag for found in _FLAGS.findall(same) for flag in found if flag not in "udU"}
     same = _NAMED.sub("(?P<", _FLAGS.sub("", same)).replace(r"\z", r"\Z")
+    wider = _ONLY_JAVA.sub(".", same)
+    if wider != same and _NOT_FOLLOWED.search(same):
+        raise ValueError("what may not follow or precede is told in Java's classes of characters")
+    same = wider
     try:
         with warnings.catch_warnings():
             # What Java reads as a set within a set.

@@ -111,7 +111,9 @@ class LagProportional:
         if unknown:
             sizes = {pool.name: max(sizes[pool.name], pool.wanted) for pool in now.pools}
         sentences = [demand.sentence for demand in demands.values()]
-        sentences += [f"little is known ({doubt}), so at most twice the size or what is sure" for doubt in dict.fromkeys(doubts)]
+        sentences += [
+            f"little is known ({doubt}), so at most twice the size or what is sure" for doubt in dict.fromkeys(doubts)
+        ]
         sentences += [f"{reason}, so no fewer than now" for reason in unknown]
         evidence: dict[str, Json] = {f"slots/{name}": demand.slots for name, demand in demands.items()}
         if unknown and sizes == now.wanted():
