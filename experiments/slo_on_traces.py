@@ -1,9 +1,11 @@
-"""How many recorded loads a policy keeps an SLO on, and for how many executor-hours.
+"""How many loads a policy keeps an SLO on, and for how many executor-hours.
 
     python -m experiments.slo_on_traces FOLDER_WITH_CSV_FILES
     python -m experiments.slo_on_traces FOLDER --policy 'fixed(workers=16)' --slo 10 --trigger 2
+    python -m experiments.slo_on_traces
 
-Every load is scaled so that its peak is 80 % of what the largest size can do, waves of tasks counted.
+Without a folder of recorded loads, those of `made_loads.py` are run. Every load is scaled so that its peak is 80 % of
+what the largest size can do, waves of tasks counted.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from elastream.simulator.model import ApplicationModel
 from elastream.simulator.models import model
 from elastream.simulator.run import Simulation, Summary
 from elastream.workloads import parse_workload
+from experiments.made_loads import LOADS
 
 MOST, PEAK = 16, 0.8
 
@@ -30,7 +33,9 @@ MOST, PEAK = 16, 0.8
 class Case:
     """One load under one policy."""
 
-    trace: Path
+    name: str
+    load: str
+    """With {peak} for its highest rate."""
     policy: str
     model: str
     slo_s: float
@@ -44,7 +49,7 @@ class Case:
         if self.trigger_s is not None:
             trigger = Trigger(interval_s=self.trigger_s or None)
             app = replace(app, queries=tuple(replace(query, trigger=trigger) for query in app.queries))
-        load = parse_workload(f'trace("{self.trace}", peak={PEAK * capacity_rps(app):.0f})')
+        load = parse_workload(self.load.replace("{peak}", f"{PEAK * capacity_rps(app):.0f}"))
         policy = read_policy(self.policy).policy
         return Simulation(
             app, load, policy, name=self.policy, duration_s=6 * 3600.0, tick_s=5.0, seed=self.seed
@@ -58,37 +63,44 @@ def capacity_rps(app: ApplicationModel) -> float:
     return app.full_rps() * tasks / slots / math.ceil(tasks / slots)
 
 
+def find_loads(folder: Path | None) -> dict[str, str]:
+    """Name -> workload: the recordings of a folder, or without one those that were made up."""
+    if folder is None:
+        return {name: f"({load}) * {{peak}}" for name, load in LOADS.items()}
+    recordings = sorted(folder.glob("*.csv"))
+    if not recordings:
+        sys.exit(f"{folder}: no CSV files there; name a folder of recorded loads")
+    return {file.stem: f'trace("{file}", peak={{peak}})' for file in recordings}
+
+
 def main() -> None:
     """Print a line per load, and the sum."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--policy", default="lag-proportional")
     parser.add_argument("--model", default="enrich")
     parser.add_argument("--slo", type=float, default=30.0, metavar="SECONDS")
     parser.add_argument("--trigger", type=float, metavar="SECONDS", help="0: as fast as possible")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
-    traces = sorted(given.folder.glob("*.csv"))
-    if not traces:
-        sys.exit(f"{given.folder}: no CSV files there; name a folder of recorded loads")
     cases = [
         Case(
-            trace=trace, policy=given.policy, model=given.model, slo_s=given.slo, trigger_s=given.trigger,
+            name=name, load=load, policy=given.policy, model=given.model, slo_s=given.slo, trigger_s=given.trigger,
             seed=given.seed,
         )
-        for trace in traces
+        for name, load in find_loads(given.folder).items()
     ]  # fmt: skip
     kept, hours = 0, 0.0
     with ProcessPoolExecutor(2) as pool:
-        for trace, found in zip(traces, pool.map(Case.run, cases), strict=True):
+        for case, found in zip(cases, pool.map(Case.run, cases), strict=True):
             kept, hours = kept + bool(found.slo_kept), hours + found.worker_hours
             print(
-                f"{trace.stem:24} {found.within_slo or 0:8.2%}{' ' if found.slo_kept else '*'} "
+                f"{case.name:26} {found.within_slo or 0:8.2%}{' ' if found.slo_kept else '*'} "
                 f"{found.worker_hours:6.1f} executor-hours {found.actions:5} changes  "
                 f"delay p99 {found.delay_p99_s or 0:5.1f} s  max {found.delay_max_s or 0:5.1f} s",
                 flush=True,
             )
-    print(f"{given.policy}: {kept} of {len(traces)} within {given.slo:g} s, {hours:,.0f} executor-hours")
+    print(f"{given.policy}: {kept} of {len(cases)} within {given.slo:g} s, {hours:,.0f} executor-hours")
 
 
 if __name__ == "__main__":
