@@ -687,6 +687,13 @@ MUTANTS = (
         test="tests/stories/test_leaps.py::test_a_job_that_a_change_has_stopped_is_not_changed_again_before_it_runs",
     ),
     Mutant(
+        fault="a load that leaps is taken for one that keeps up and may be tried on fewer executors",
+        file="src/elastream/policies/lag_proportional.py",
+        before="if excess or leaps else",
+        after="if excess else",
+        test="tests/stories/test_leaps.py::test_a_short_burst_after_such_a_calm_is_taken_at_its_full_cost_at_once",
+    ),
+    Mutant(
         fault="nothing is sure of a first batch, whatever its tasks have shown",
         file="src/elastream/policies/lag_proportional.py",
         before="max(2 * wanted, sure)",

@@ -23,6 +23,12 @@ def test_a_leap_after_a_calm_whose_batches_were_all_alike_is_met_in_time() -> No
     assert share_in_time(run("step(9.6k, 96k, at=605s)", minutes=20)) >= 0.999
 
 
+def test_a_short_burst_after_such_a_calm_is_taken_at_its_full_cost_at_once() -> None:
+    # It begins with a batch, so that ten seconds of it wait before its tasks can tell anything.
+    story = run("9.6k + spike(86.4k, at=980s, for=1m)", minutes=40)
+    assert share_in_time(story) >= 0.98
+
+
 def test_a_leap_from_next_to_nothing_grows_by_what_the_tasks_of_the_running_batch_show() -> None:
     # What ten records a second cost says nothing about a million in a batch.
     story = run("step(10, 96k, at=605s)", minutes=20)

@@ -167,8 +167,10 @@ class LagProportional:
         alone: bool,
     ) -> Demand:
         rows = (arrival + excess / chosen.drain_s) * chosen.period_s
-        # A query that keeps up may be a little smaller for once, which tells what is not known; one that does not, not.
-        work_s = cost.slot_s(rows) if excess else cost.likely_slot_s(rows)
+        # A query that keeps up may be a little smaller for once, which tells what is not known; not one that is behind
+        # or whose load leaps.
+        leaps = arrival > NEAR * (known.arrival_rps(query, self.window_s) or arrival)
+        work_s = cost.slot_s(rows) if excess or leaps else cost.likely_slot_s(rows)
         within_s = chosen.task_s(_driver_s(query, known, self.window_s))
         slots = work_s / within_s
         stages = _stages(query) if alone and not _is_continuous(query) else []
