@@ -1213,8 +1213,8 @@ MUTANTS = (
     Mutant(
         fault="errors tell secrets",
         file="src/elastream/core/errors.py",
-        before="return sanitizer().line(super().__str__())",
-        after="return super().__str__()",
+        before="clip(sanitizer().line(super().__str__()))",
+        after="clip(super().__str__())",
         test="tests/unit/test_sanitizer.py::test_every_error_of_ours_is_fit",
     ),
     Mutant(
