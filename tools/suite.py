@@ -96,7 +96,8 @@ def main() -> int:
     took_s = time.monotonic() - began_s
     print(f"\n{quick.name}: {quick.verdict}\n{live.name}: {live.verdict}")
     goal = f"; the goal is {chosen.goal:g} min" if chosen.goal else ""
-    print(f"both, side by side: {took_s // 60:.0f} min {took_s % 60:.0f} s{goal}", flush=True)
+    minutes, seconds = divmod(round(took_s), 60)
+    print(f"both, side by side: {minutes} min {seconds} s{goal}", flush=True)
     return INTERRUPTED if was_interrupted else code_of((quick.code, live.code))
 
 
