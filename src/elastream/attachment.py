@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from elastream.config import Settings, leaves, resolve
-from elastream.core.errors import JournalError, ObservationFailed
+from elastream.core.errors import JournalError, ObservationFailed, spell_error
 from elastream.core.guards.pause import Pause
 from elastream.core.log import log
 from elastream.core.protocols import Journal, Platform, Policy
@@ -167,7 +167,7 @@ class Attachment:
             self._controller.run()
         except Exception as error:
             # The controller survives what it knows of; for the rest, the queries matter more than we do.
-            self._failure = sanitizer().line(f"{type(error).__name__}: {error}")
+            self._failure = sanitizer().line(spell_error(error))
             self._state = "failed"
             log.warning("the loop has ended, executors stay as they are: %s", self._failure)
         finally:

@@ -45,7 +45,7 @@ SLEEPING: dict[str, bool | float | int | str | None] = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
-# A handful of small batches: the first compiles, and the next ones run what was compiled.
+# A handful of small batches: the first loads classes and starts Python workers, and the next ones find them.
 WARM_UP_RPS, WARM_UP_S = 100, 6.0
 
 
@@ -180,7 +180,7 @@ def _await_least(plan: LivePlan, handle: Attachment | SwitchedOff) -> None:
 
 
 def _warm_up(plan: LivePlan, spark: SparkSession, folder: Path) -> None:
-    """Load classes, compile, start Python workers: all that a first batch does and no other."""
+    """Load classes, plan, start Python workers: all that a first batch does and no other."""
     few = {**plan.options, "workload": f"constant({WARM_UP_RPS})", "duration": f"{WARM_UP_S * plan.scale.factor}s"}
     folder.mkdir()
     # What others read is none of its business.

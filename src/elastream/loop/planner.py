@@ -15,6 +15,7 @@ from pydantic import TypeAdapter
 
 from elastream.core.bottleneck import Bottleneck, find_bottlenecks
 from elastream.core.decision import Decision
+from elastream.core.errors import spell_error
 from elastream.core.guards import Guards, in_order
 from elastream.core.knowledge import Knowledge
 from elastream.core.observation import Observation
@@ -74,7 +75,7 @@ class Planner:
             self.known.fold(now)
             proposal = self._proposed(now) if silence is None else Decision.keep(now, silence)
         except Exception as error:
-            troubles = (f"planning failed: {type(error).__name__}: {error}",)
+            troubles = (f"planning failed: {spell_error(error)}",)
             proposal = Decision.hold(now, troubles[0])
         decision = self._guarded(proposal, now, failed)
         troubles += tuple(failed.values())
@@ -82,7 +83,7 @@ class Planner:
         try:
             bottlenecks = find_bottlenecks(now, self.known)
         except Exception as error:
-            troubles += (f"no bottleneck can be told: {type(error).__name__}: {error}",)
+            troubles += (f"no bottleneck can be told: {spell_error(error)}",)
         self.known.note(now, decision)
         self.last = decision
         return Plan(decision, troubles, bottlenecks)
@@ -159,7 +160,7 @@ class Planner:
 
 
 def _failure(guard: str, error: Exception) -> str:
-    return f"guard {guard} failed: {type(error).__name__}: {error}"
+    return f"guard {guard} failed: {spell_error(error)}"
 
 
 def _sound(decision: Decision, now: Observation) -> Decision:
