@@ -21,9 +21,9 @@ from elastream.core.observation import (
 )
 from elastream.core.tick import Tick
 from elastream.core.topology import Operator, Topology
-from elastream.loop.background import BackgroundRecorder
-from elastream.loop.journal import Recorder, journal_files
-from elastream.loop.journal_format import Header, fingerprint, snapshot_line, tick_line
+from elastream.journal.background_writer import BackgroundRecorder
+from elastream.journal.format import Header, fingerprint, snapshot_line, tick_line
+from elastream.journal.writer import Recorder, journal_files
 from elastream.loop.planner import Planner
 from elastream.policies import policies
 from elastream.simulator.platform import PROVIDES

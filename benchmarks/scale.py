@@ -27,11 +27,11 @@ from benchmarks.machine import machine
 from elastream.config import resolve
 from elastream.core.decision import Decision
 from elastream.core.observation import Observation
-from elastream.loop.background import BackgroundRecorder
+from elastream.journal.background_writer import BackgroundRecorder
+from elastream.journal.format import describe
+from elastream.journal.writer import Recorder
 from elastream.loop.clock import VirtualClock
 from elastream.loop.controller import Controller
-from elastream.loop.journal import Recorder
-from elastream.loop.journal_format import describe
 from elastream.loop.planner import Planner
 from elastream.policies import policies
 from elastream.spark.executors import Executors

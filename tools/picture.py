@@ -14,7 +14,7 @@ from rich.terminal_theme import SVG_EXPORT_THEME
 
 from elastream.cli.live_history import LiveHistory
 from elastream.cli.live_picture import Moment, draw_picture
-from elastream.loop.recording import read
+from elastream.journal.reader import read
 
 WIDTH = 100
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from elastream.core.observation import Observation
     from elastream.core.protocols import Guard, Platform, Policy
     from elastream.core.signals import Signal
-    from elastream.loop.recording import read
-    from elastream.loop.replay import replay
+    from elastream.journal.reader import read
+    from elastream.journal.replay import replay
     from elastream.policies import policies
     from elastream.registry import setting
     from elastream.simulator.run import Simulation
@@ -67,8 +67,8 @@ _HOMES = {
     "configure": "spark.session",
     "parse_workload": "workloads",
     "policies": "policies",
-    "read": "loop.recording",
-    "replay": "loop.replay",
+    "read": "journal.reader",
+    "replay": "journal.replay",
     "session_settings": "spark.session",
     "setting": "registry",
     "workloads": "workloads",

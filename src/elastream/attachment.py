@@ -20,14 +20,14 @@ from elastream.core.log import log
 from elastream.core.protocols import Journal, Platform, Policy
 from elastream.core.sanitizer import REDACTION, sanitizer, use_pattern
 from elastream.core.tick import Tick
-from elastream.loop.background import BackgroundRecorder
+from elastream.journal.background_writer import BackgroundRecorder
+from elastream.journal.format import describe
+from elastream.journal.resume import last_size, resume
+from elastream.journal.writer import Recorder
 from elastream.loop.clock import SystemClock
 from elastream.loop.controller import Controller, checked
-from elastream.loop.journal import Recorder
-from elastream.loop.journal_format import describe
 from elastream.loop.outside_text import sanitize_observation
 from elastream.loop.planner import Planner
-from elastream.loop.resume import last_size, resume
 from elastream.loop.slo_log import SloLog, slo_sentence
 from elastream.policies import policies
 from elastream.spark.executors import ShrinkBy

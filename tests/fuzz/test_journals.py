@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from elastream.loop.journal import journal_files
-from elastream.loop.recording import read
-from elastream.loop.replay import replay
-from elastream.loop.resume import last_size, resume
-from elastream.loop.why import sentences
+from elastream.journal.reader import read
+from elastream.journal.replay import replay
+from elastream.journal.resume import last_size, resume
+from elastream.journal.story import sentences
+from elastream.journal.writer import journal_files
 from elastream.service.page import page
 from tests.fuzz.absurd import bend, shuffle_lines, tear
 from tests.fuzz.harness import fuzz, outcome, sizes

@@ -11,7 +11,7 @@ from typing import Self
 
 from elastream.core.observation import Query
 from elastream.core.tick import Tick
-from elastream.loop.recording import read
+from elastream.journal.reader import read
 from tests.spark.driving import INTERPRETED, SHORT_LIVED
 
 ELASTREAM = str(Path(sys.executable).with_name("elastream"))

@@ -16,10 +16,10 @@ from elastream.core.protocols import Guard, Policy
 from elastream.core.signals import Signal
 from elastream.core.tick import Tick
 from elastream.core.topology import Edge, Operator, Topology
+from elastream.journal.format import Header, describe
+from elastream.journal.writer import Recorder
 from elastream.loop.clock import VirtualClock
 from elastream.loop.controller import Controller
-from elastream.loop.journal import Recorder
-from elastream.loop.journal_format import Header, describe
 from elastream.loop.planner import Planner
 
 TOPOLOGY = Topology(

@@ -14,10 +14,10 @@ from elastream.core.protocols import Journal
 from elastream.core.signals import Signal
 from elastream.core.slo import OnTime, Slo
 from elastream.core.tick import Tick
+from elastream.journal.format import describe
+from elastream.journal.writer import Recorder
 from elastream.loop.clock import SystemClock, VirtualClock
 from elastream.loop.controller import Controller
-from elastream.loop.journal import Recorder
-from elastream.loop.journal_format import describe
 from elastream.loop.planner import Planner
 from elastream.loop.slo_log import SloLog
 from tests.secret_samples import HARMLESS, HOSTILE, OWN_SAMPLES, SAMPLES

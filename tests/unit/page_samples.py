@@ -7,7 +7,7 @@ from elastream.core.decision import Decision
 from elastream.core.observation import Delay, Observation, Query, Reading, Source
 from elastream.core.slo import Slo
 from elastream.core.tick import Tick
-from elastream.loop.recording import Part, Recording
+from elastream.journal.reader import Part, Recording
 from tests.unit.journal_samples import TOPOLOGY, UTC_S, header, observation, planner, tick
 
 

@@ -10,15 +10,15 @@ import pytest
 
 from elastream.core.errors import JournalError
 from elastream.core.tick import Tick
-from elastream.loop import journal
-from elastream.loop.background import BackgroundRecorder
+from elastream.journal import writer as journal
+from elastream.journal.background_writer import BackgroundRecorder
+from elastream.journal.reader import read
+from elastream.journal.replay import replay
+from elastream.journal.resume import resume
+from elastream.journal.writer import Recorder
 from elastream.loop.clock import VirtualClock
 from elastream.loop.controller import Controller
-from elastream.loop.journal import Recorder
 from elastream.loop.planner import Planner, Remembered
-from elastream.loop.recording import read
-from elastream.loop.replay import replay
-from elastream.loop.resume import resume
 from tests.unit.journal_samples import UTC_S, ByArrival, Rates, header, observation, planner
 
 RATES = [100.0, 900.0, 400.0] * 20

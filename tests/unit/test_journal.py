@@ -23,13 +23,13 @@ from elastream.core.observation import (
 )
 from elastream.core.slo import Slo
 from elastream.core.tick import Tick
-from elastream.loop import journal_format
-from elastream.loop.journal import Recorder, journal_files, number_of
+from elastream.journal import format as journal_format
+from elastream.journal.reader import read
+from elastream.journal.replay import replay
+from elastream.journal.resume import last_size, resume
+from elastream.journal.story import sentences
+from elastream.journal.writer import Recorder, journal_files, number_of
 from elastream.loop.planner import Planner, Remembered
-from elastream.loop.recording import read
-from elastream.loop.replay import replay
-from elastream.loop.resume import last_size, resume
-from elastream.loop.why import sentences
 from elastream.policies import policies
 from tests.unit.journal_samples import ByArrival, Rates, header, observation, planner, record, tick
 

@@ -11,12 +11,12 @@ from elastream.core.knowledge import Knowledge
 from elastream.core.observation import Reading
 from elastream.core.signals import Signal
 from elastream.core.slo import Slo
-from elastream.loop import journal_format
-from elastream.loop.journal import journal_files, number_of
-from elastream.loop.recording import read
-from elastream.loop.replay import replay
-from elastream.loop.resume import last_size, resume
-from elastream.loop.why import sentences
+from elastream.journal import format as journal_format
+from elastream.journal.reader import read
+from elastream.journal.replay import replay
+from elastream.journal.resume import last_size, resume
+from elastream.journal.story import sentences
+from elastream.journal.writer import journal_files, number_of
 from elastream.service.page import page
 from tests.unit.journal_samples import ByArrival, observation, planner, record
 

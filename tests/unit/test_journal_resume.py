@@ -6,9 +6,9 @@ import pytest
 
 from elastream.core.guards.step_limit import StepLimit
 from elastream.core.observation import Observation
-from elastream.loop import journal_format
-from elastream.loop.journal import journal_files
-from elastream.loop.resume import resume
+from elastream.journal import format as journal_format
+from elastream.journal.resume import resume
+from elastream.journal.writer import journal_files
 from elastream.policies import Fixed
 from tests.unit.journal_samples import UTC_S, ByArrival, observation, planner, record
 

@@ -18,9 +18,9 @@ import pytest
 
 from elastream.cli import main
 from elastream.core.errors import JournalError
+from elastream.journal.folder_lock import FolderLock
+from elastream.journal.resume import last_size, resume
 from elastream.kafka.broker_folder import BrokerFolder, BrokerState
-from elastream.loop.folder_lock import FolderLock
-from elastream.loop.resume import last_size, resume
 from elastream.machine.keeping import down
 from elastream.machine.kept_folder import VERSION, KeptFolder, KeptState, standing, temporary
 from elastream.machine.private_folder import NotPrivate

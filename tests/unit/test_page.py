@@ -14,8 +14,8 @@ from elastream.core.bottleneck import Bottleneck
 from elastream.core.decision import Adjustment, Decision
 from elastream.core.observation import Reading
 from elastream.core.tick import Tick
-from elastream.loop.journal_format import Header
-from elastream.loop.recording import Recording, read
+from elastream.journal.format import Header
+from elastream.journal.reader import Recording, read
 from elastream.service import page, write_page
 from elastream.service.history import gather
 from elastream.service.html import clipped, element, text

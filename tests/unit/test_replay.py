@@ -7,9 +7,9 @@ import pytest
 from elastream.core.errors import BadInput, JournalError
 from elastream.core.guards.step_limit import StepLimit
 from elastream.core.tick import Tick
-from elastream.loop.journal import journal_files
-from elastream.loop.recording import Part, Recording, read
-from elastream.loop.replay import replay
+from elastream.journal.reader import Part, Recording, read
+from elastream.journal.replay import replay
+from elastream.journal.writer import journal_files
 from elastream.policies import Fixed
 from tests.unit.journal_samples import ByArrival, header, planner, record, with_arrivals
 

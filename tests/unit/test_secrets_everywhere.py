@@ -10,10 +10,10 @@ import pytest
 from elastream.cli.app import run
 from elastream.cli.liveview import LiveView
 from elastream.core.sanitizer import use_pattern
+from elastream.journal.reader import read
+from elastream.journal.story import sentences
+from elastream.journal.writer import journal_files
 from elastream.launch.telling import Telling
-from elastream.loop.journal import journal_files
-from elastream.loop.recording import read
-from elastream.loop.why import sentences
 from tests.secret_samples import CUT, HARMLESS, OWN_PATTERN, OWN_SAMPLES, SAMPLES
 from tests.unit.leaky_samples import SECRETS, record
 

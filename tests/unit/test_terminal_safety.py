@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from elastream.loop.journal import Recorder
+from elastream.journal.writer import Recorder
 from tests.terminal import Seen, run_on_terminal
 from tests.unit.journal_samples import header, planner
 from tests.unit.leaky_samples import hostile_ticks

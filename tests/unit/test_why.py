@@ -5,8 +5,8 @@ from pathlib import Path
 from elastream.core.bottleneck import Bottleneck
 from elastream.core.decision import Adjustment, Decision
 from elastream.core.tick import Tick
-from elastream.loop.recording import Part, Recording, read
-from elastream.loop.why import sentences
+from elastream.journal.reader import Part, Recording, read
+from elastream.journal.story import sentences
 from tests.unit.journal_samples import UTC_S, header, observation, planner, record, tick
 
 

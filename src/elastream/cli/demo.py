@@ -62,8 +62,8 @@ def _simulated(last: int) -> None:
     from elastream.cli.scenario import Scenario
     from elastream.cli.simulate import print_runs, run_all
     from elastream.cli.why import print_lines
-    from elastream.loop.recording import read
-    from elastream.loop.why import sentences
+    from elastream.journal.reader import read
+    from elastream.journal.story import sentences
     from elastream.workloads import parse_workload
 
     scenario = Scenario(model=_model(), workload=parse_workload(LOAD), duration_s=MINUTES * 60.0)

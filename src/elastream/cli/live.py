@@ -227,7 +227,7 @@ def run(plan: LivePlan, out: Path | None) -> None:
 
 
 def _report(plan: LivePlan, result: LiveResult, view: LiveView, folder: Path) -> None:
-    from elastream.loop.recording import read
+    from elastream.journal.reader import read
     from elastream.service.page import write_page
 
     page = folder / "run.html"

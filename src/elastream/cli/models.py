@@ -74,7 +74,7 @@ def models(
 
 
 def _measure(journal: Path, out: Path | None, partitions: int | None) -> None:
-    from elastream.loop.recording import read
+    from elastream.journal.reader import read
     from elastream.simulator.measured import cut_into, measured
     from elastream.simulator.modelfile import written_model
 

@@ -32,7 +32,7 @@ def page(
     elastream page runs/threshold --out threshold.html --note 'capacity emulated: 2,000 records/s per slot'
     """
     from elastream.cli.reading import journal_folder
-    from elastream.loop.recording import read
+    from elastream.journal.reader import read
     from elastream.service import write_page
 
     journal = journal_folder(path)

@@ -115,7 +115,7 @@ def _plain(value: Value) -> object:
 
 def journal_folder(path: Path) -> Path:
     """The journal that a path means: itself, or the only run in a folder of runs."""
-    from elastream.loop.journal import journal_files
+    from elastream.journal.writer import journal_files
 
     if not path.exists():
         raise BadInput(f"{path}: there is no such folder or file; `elastream simulate --out {path}` makes one")

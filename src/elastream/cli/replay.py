@@ -12,7 +12,7 @@ from elastream.cli.output import console, print_json, tell
 
 if TYPE_CHECKING:
     from elastream.core.decision import Decision
-    from elastream.loop.replay import Difference, Replayed
+    from elastream.journal.replay import Difference, Replayed
 
 DIFFERENT = 1
 
@@ -43,8 +43,8 @@ def replay(
     elastream replay runs/threshold --guard 'cool-down(after=120s)'
     """
     from elastream.cli.reading import journal_folder, read_guards, read_policy
-    from elastream.loop.recording import read
-    from elastream.loop.replay import replay as planned_again
+    from elastream.journal.reader import read
+    from elastream.journal.replay import replay as planned_again
 
     chosen = read_policy(policy).policy if policy is not None else None
     guards = read_guards(guard) if guard else None

@@ -10,8 +10,8 @@ from pathlib import Path
 from elastream.cli.reading import Contender, plain_settings
 from elastream.cli.scenario import Scenario
 from elastream.core.errors import BadInput
-from elastream.loop.journal import Recorder, journal_files
-from elastream.loop.journal_format import describe
+from elastream.journal.format import describe
+from elastream.journal.writer import Recorder, journal_files
 from elastream.simulator.run import Outcome, Simulation, Strips
 
 SUMMARY, SERIES = "summary.json", "series.csv"

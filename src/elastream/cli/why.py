@@ -12,7 +12,7 @@ from elastream.cli.options import Json
 from elastream.cli.output import console, print_json, tell
 
 if TYPE_CHECKING:
-    from elastream.loop.why_line import Line
+    from elastream.journal.story_line import Line
 
 STYLES = {"start": "bold", "change": "", "keep": "dim", "hold": "yellow", "blind": "red"}
 
@@ -33,8 +33,8 @@ def why(
     from dataclasses import asdict
 
     from elastream.cli.reading import journal_folder
-    from elastream.loop.recording import read
-    from elastream.loop.why import sentences
+    from elastream.journal.reader import read
+    from elastream.journal.story import sentences
 
     recording = read(journal_folder(path))
     for warning in recording.warnings:

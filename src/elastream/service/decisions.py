@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from elastream.loop.why_line import Held, Line
+from elastream.journal.story_line import Held, Line
 from elastream.service.html import Html, clipped, element, joined
 from elastream.service.spelling import duration, moment
 from elastream.service.strip import Axis

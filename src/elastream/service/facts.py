@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from elastream.core.slo import Judged
-from elastream.loop.journal_format import Header
+from elastream.journal.format import Header
 from elastream.service.history import History
 from elastream.service.html import Html, clipped, element, joined
 from elastream.service.spelling import call, compact, duration, moment, seconds

@@ -9,8 +9,8 @@ from typing import Literal
 from elastream.core.observation import Observation, Query, Reading
 from elastream.core.slo import Judged
 from elastream.core.tick import Tick
-from elastream.loop.journal_format import Header
-from elastream.loop.recording import Recording
+from elastream.journal.format import Header
+from elastream.journal.reader import Recording
 from elastream.service.rates import Total
 from elastream.service.thin import Value
 

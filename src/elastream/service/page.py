@@ -8,9 +8,9 @@ from importlib.resources import files
 from pathlib import Path
 
 from elastream.core.sanitizer import sanitizer
-from elastream.loop.recording import Recording
-from elastream.loop.why import sentences
-from elastream.loop.why_line import Line
+from elastream.journal.reader import Recording
+from elastream.journal.story import sentences
+from elastream.journal.story_line import Line
 from elastream.service import scale
 from elastream.service.decisions import Entry, lane, table
 from elastream.service.facts import default_title, facts, notes_told, tiles

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from elastream.core.slo import Judged, worst_of
-from elastream.loop.why_line import Line
+from elastream.journal.story_line import Line
 from elastream.service.history import History
 from elastream.service.thin import Value
 

@@ -10,9 +10,9 @@ from elastream.core.errors import JournalError, spell_error
 from elastream.core.observation import Observation
 from elastream.core.protocols import Guard, Policy
 from elastream.core.tick import Tick
-from elastream.loop.journal_format import Header, differs
+from elastream.journal.format import Header, differs
+from elastream.journal.reader import Part, Recording
 from elastream.loop.planner import Planner
-from elastream.loop.recording import Part, Recording
 from elastream.policies import policies
 
 GuardsGiven = Mapping[str, Mapping[str, object] | Guard[Any]]

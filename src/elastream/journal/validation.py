@@ -9,7 +9,7 @@ from elastream.core.decision import Decision
 from elastream.core.errors import JournalError, ObservationFailed
 from elastream.core.observation import Observation
 from elastream.core.tick import Tick
-from elastream.loop.journal_format import Header
+from elastream.journal.format import Header
 
 _LAST_UTC_S = 253402300799.0
 """The end of the year 9999, where calendars end."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from elastream.core.errors import JournalError
 from elastream.core.tick import Tick
-from elastream.loop.journal import Memory, Recorder
+from elastream.journal.writer import Memory, Recorder
 
 # At five seconds a tick, a disk may be silent for five minutes before ticks are lost.
 _MOST_WAITING = 60

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from elastream.core.decision import Adjustment
 from elastream.core.observation import Observation
 from elastream.core.tick import Tick
-from elastream.loop.journal_format import Header
-from elastream.loop.recording import Recording
-from elastream.loop.why_line import Held, Line, What
+from elastream.journal.format import Header
+from elastream.journal.reader import Recording
+from elastream.journal.story_line import Held, Line, What
 
 _NUMBER = re.compile(r"[+-]?\d[\d,._]*")
 

@@ -19,8 +19,8 @@ from elastream.config import JournalSettings
 from elastream.core.errors import JournalError
 from elastream.core.log import log
 from elastream.core.tick import Tick
-from elastream.loop.folder_lock import FolderLock
-from elastream.loop.journal_format import (
+from elastream.journal.folder_lock import FolderLock
+from elastream.journal.format import (
     Dropped,
     Header,
     dropped_line,

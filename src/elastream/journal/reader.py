@@ -9,9 +9,7 @@ from typing import Any
 
 from elastream.core.errors import JournalError
 from elastream.core.tick import Tick
-from elastream.loop.belief import believe, believe_header, is_deep
-from elastream.loop.journal import journal_files
-from elastream.loop.journal_format import (
+from elastream.journal.format import (
     Dropped,
     Header,
     Line,
@@ -21,6 +19,8 @@ from elastream.loop.journal_format import (
     sanitize_line,
     upgraded,
 )
+from elastream.journal.validation import believe, believe_header, is_deep
+from elastream.journal.writer import journal_files
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
