@@ -15,8 +15,8 @@ from typing import Any
 
 from benchmarks.machine import machine
 from benchmarks.source_speed import tree_cpu_s
+from elastream.daemons.java import java_home
 from elastream.events.options import events
-from elastream.machine.java import java_home
 
 GOAL_RPS = 1_000_000
 EVENTS = 1_000_000

@@ -12,8 +12,8 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.machine import cpu_seconds, machine
+from elastream.daemons.java import java_home
 from elastream.events.options import events
-from elastream.machine.java import java_home
 
 GOAL_RPS = 1_000_000
 ROWS = 4_000_000

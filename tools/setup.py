@@ -151,7 +151,7 @@ def java_is_likely() -> bool:
 def has_java() -> bool:
     question = f"""
 import sys
-from elastream.machine.java import JavaNotFound, java_home
+from elastream.daemons.java import JavaNotFound, java_home
 try:
     java_home()
 except JavaNotFound:

@@ -16,7 +16,7 @@ import time
 from collections.abc import Sequence
 from types import FrameType
 
-from elastream.machine.children import end_with_parent
+from elastream.daemons.child_processes import end_with_parent
 
 LIVE = "spark and not local"
 LOOK_EVERY_S = 0.2

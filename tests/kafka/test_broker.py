@@ -16,10 +16,10 @@ import pytest
 
 from elastream.cli import main
 from elastream.core.errors import BadInput
+from elastream.daemons.processes import Process, descendants, process
 from elastream.kafka.broker import BrokerSettings, LocalBroker
 from elastream.kafka.broker_folder import BrokerError
 from elastream.kafka.topics import TopicError, add_partitions, create_topic, delete_topic
-from elastream.machine.processes import Process, descendants, process
 from tests.kafka.records import SHORT_LIVED, read, write
 from tests.spark.sockets import LOOPBACKS, listening
 
@@ -150,7 +150,7 @@ def test_nothing_is_left_after_an_interrupt_while_it_starts(tmp_path: Path) -> N
             processes = all_below(held.pid) if list(tmp_path.glob("*/log/broker.log")) else []
         held.send_signal(signal.SIGINT)
         held.wait(60)
-    assert len(processes) == 2, "the keeper and the broker"
+    assert len(processes) == 2, "the supervisor and the broker"
     assert not [one for one in processes if one.is_running]
     assert list(tmp_path.iterdir()) == []
 
@@ -184,7 +184,7 @@ def test_a_broker_that_stays_is_started_shown_and_stopped_by_commands(
         create_topic(started["bootstrap"], "events")
         shown = json.loads(told("status", "--json"))
         assert shown["up"]
-        assert [one["name"] for one in shown["processes"] if one["running"]] == ["keeper", "broker"]
+        assert [one["name"] for one in shown["processes"] if one["running"]] == ["supervisor", "broker"]
         assert told("up").startswith(f"already up: {started['bootstrap']}")
     finally:
         assert "are gone" in told("down")

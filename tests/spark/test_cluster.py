@@ -18,8 +18,8 @@ import pytest
 
 from elastream.cli import main
 from elastream.core.errors import CannotRun
-from elastream.machine.kept_folder import remove_if_left
-from elastream.machine.processes import Process, command_line, descendants, process
+from elastream.daemons.processes import Process, command_line, descendants, process
+from elastream.daemons.state_folder import remove_if_left
 from elastream.spark.admission import require_admission
 from elastream.spark.cluster import ClusterSettings, LocalCluster
 from elastream.spark.cluster_folder import ClusterFolder
@@ -77,7 +77,7 @@ def all_below(pid: int) -> dict[int, Process]:
 
 
 def executor_pids(cluster: LocalCluster) -> list[int]:
-    return [pid for pid in descendants(cluster.pids["keeper"]) if "--executor-id" in command_line(pid)]
+    return [pid for pid in descendants(cluster.pids["supervisor"]) if "--executor-id" in command_line(pid)]
 
 
 def assert_all_end(processes: dict[int, Process]) -> None:
@@ -282,8 +282,8 @@ def test_no_process_is_left_after_its_keeper_was_killed_and_the_next_cluster_rem
         folder = ClusterFolder(path=read_folder(held))
         state = folder.read()
         assert state is not None
-        processes = all_below(state.keeper.pid)
-        assert state.keeper.send(signal.SIGKILL)
+        processes = all_below(state.supervisor.pid)
+        assert state.supervisor.send(signal.SIGKILL)
         assert_all_end(processes)
         held.kill()
         held.wait(60)
@@ -308,9 +308,9 @@ def test_a_cluster_that_stays_is_started_shown_and_stopped_by_commands(
         shown = json.loads(told("status", "--json"))
         assert shown["up"]
         assert shown["workers"] == {"wanted": 1, "alive": 1}
-        assert [one["name"] for one in shown["processes"] if one["running"]] == ["keeper", "master", "worker-1"]
+        assert [one["name"] for one in shown["processes"] if one["running"]] == ["supervisor", "master", "worker-1"]
         assert told("up").startswith(f"already up: {started['master']}")
-        assert "processes: keeper" in told("status")
+        assert "processes: supervisor" in told("status")
     finally:
         assert "are gone" in told("down")
     assert not [one for one in started["processes"] if process(one["pid"])]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from elastream.machine.java import java_home
+from elastream.daemons.java import java_home
 
 # In a process of its own: a JVM that is up already would hide which Java starts Spark.
 SCRIPT = """

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from elastream.daemons.java import java_home
+from elastream.daemons.processes import descendants, process
 from elastream.launch import LAUNCHER
-from elastream.machine.java import java_home
-from elastream.machine.processes import descendants, process
 from elastream.spark.cluster import LocalCluster, spark_home
 from elastream.spark.cluster_folder import ClusterFolder
 from tests.spark.driving import SHORT_LIVED
@@ -235,7 +235,7 @@ def test_a_socket_word_count_is_held_because_its_lag_is_unknown_and_an_interrupt
     assert "watched only, executors are not changed for its lag: TextSocketMicroBatchStream does not tell" in told
     assert " held: arrival rate of " in told
     assert "KeyboardInterrupt" in told
-    # Master, workers, executors and the keeper were there, and are gone.
+    # Master, workers, executors and the supervisor were there, and are gone.
     assert len(family) >= 5
     assert [member.pid for member in family if not member.wait(PATIENCE_S)] == []
 

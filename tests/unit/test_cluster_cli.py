@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from elastream.cli import main
-from elastream.machine.processes import Process
+from elastream.daemons.processes import Process
 from elastream.spark.cluster_folder import ClusterFolder, ClusterState
 
 GONE = Process(pid=1, started="before the flood", owner=0, command=("init",))
@@ -58,13 +58,13 @@ def test_a_cluster_whose_keeper_was_killed_is_shown_and_cleaned_up(
     folder = ClusterFolder(path=tmp_path / "cluster")
     folder.make()
     folder.write(
-        ClusterState(keeper=GONE, daemons={"master": GONE}, workers=1, cores=1, memory="1g", master="spark://x")
+        ClusterState(supervisor=GONE, daemons={"master": GONE}, workers=1, cores=1, memory="1g", master="spark://x")
     )
     where = ["--folder", str(folder.path)]
     assert main(["cluster", "status", *where]) == 0
     out = capsys.readouterr().out
     assert "was killed" in out
-    assert "keeper 1 (gone), master 1 (gone)" in out
+    assert "supervisor 1 (gone), master 1 (gone)" in out
     assert "clean up: elastream cluster down --folder" in out
     assert main(["cluster", "down", *where]) == 0
     assert "are gone" in capsys.readouterr().out

@@ -9,18 +9,18 @@ from pathlib import Path
 import pytest
 
 from elastream.core.errors import BadInput
-from elastream.machine.keeper import Orders, the_folder
-from elastream.machine.keeping import down
-from elastream.machine.kept_folder import remove_if_left, standing, temporary
-from elastream.machine.private_folder import write_private
-from elastream.machine.processes import Process, this_process
+from elastream.daemons.client import down
+from elastream.daemons.private_folder import write_private
+from elastream.daemons.processes import Process, this_process
+from elastream.daemons.state_folder import remove_if_left, standing, temporary
+from elastream.daemons.supervisor import Orders, the_folder
 from elastream.spark.cluster_folder import ClusterError, ClusterFolder, ClusterState
 
 GONE = Process(pid=1, started="before the flood", owner=0, command=("init",))
 
 
-def state(keeper: Process = GONE) -> ClusterState:
-    return ClusterState(keeper=keeper, daemons={"master": GONE}, workers=2, cores=6, memory="4096m")
+def state(supervisor: Process = GONE) -> ClusterState:
+    return ClusterState(supervisor=supervisor, daemons={"master": GONE}, workers=2, cores=6, memory="4096m")
 
 
 def made(path: Path) -> ClusterFolder:
@@ -45,7 +45,7 @@ def test_no_cluster_is_none(tmp_path: Path) -> None:
     assert ClusterFolder(path=tmp_path / "nowhere").read() is None
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"version": 0}', '{"version": 1, "keeper": {"pid": 1}}'])
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"version": 0}', '{"version": 1, "supervisor": {"pid": 1}}'])
 def test_a_file_that_is_no_state_is_named(tmp_path: Path, text: str) -> None:
     write_private(tmp_path / "cluster.json", text)
     tmp_path.chmod(0o700)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from elastream.machine.processes import Process, command_line, descendants, process
+from elastream.daemons.processes import Process, command_line, descendants, process
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from elastream.core.errors import BadInput
-from elastream.machine.memory import mebibytes
+from elastream.daemons.memory import mebibytes
 from elastream.spark.cluster import ClusterSettings, LocalCluster, spark_home
 from elastream.spark.cluster_folder import SECRET, ClusterError, ClusterFolder
 from elastream.spark.daemon_settings import (

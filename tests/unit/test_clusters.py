@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from elastream.core.errors import BadInput
-from elastream.machine.processes import this_process
+from elastream.daemons.processes import this_process
 from elastream.spark import clusters
 from elastream.spark.cluster_folder import ClusterFolder, ClusterState
 from elastream.spark.clusters import find_cluster, read_master
@@ -25,9 +25,11 @@ def standing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ClusterFolder:
 
 def start(folder: ClusterFolder, url: str = URL) -> ClusterFolder:
     """As far as files tell, a cluster that this process keeps."""
-    keeper = this_process()
+    supervisor = this_process()
     folder.make()
-    folder.write(ClusterState(keeper=keeper, daemons={}, workers=1, cores=1, memory="1g", master=url, web="http://x"))
+    folder.write(
+        ClusterState(supervisor=supervisor, daemons={}, workers=1, cores=1, memory="1g", master=url, web="http://x")
+    )
     return folder
 
 

@@ -6,8 +6,8 @@ from types import ModuleType
 import pytest
 
 from elastream.core.errors import ElastreamError
-from elastream.machine import java
-from elastream.machine.java import JavaNotFound, java_home
+from elastream.daemons import java
+from elastream.daemons.java import JavaNotFound, java_home
 
 REFUSE_THE_MODULE = 'case "$*" in *jdk.incubator.vector*) echo "Module not found" >&2; exit 1;; esac'
 

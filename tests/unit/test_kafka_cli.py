@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from elastream.cli import main
+from elastream.daemons.processes import Process
 from elastream.kafka.broker_folder import BrokerFolder, BrokerState
-from elastream.machine.processes import Process
 
 GONE = Process(pid=1, started="before the flood", owner=0, command=("init",))
 
@@ -59,12 +59,12 @@ def test_a_broker_whose_keeper_was_killed_is_shown_and_cleaned_up(
     folder = BrokerFolder(path=tmp_path / "broker")
     folder.make()
     folder.make_parts()
-    folder.write(BrokerState(keeper=GONE, daemons={"broker": GONE}, heap="512m", bootstrap="127.0.0.1:1"))
+    folder.write(BrokerState(supervisor=GONE, daemons={"broker": GONE}, heap="512m", bootstrap="127.0.0.1:1"))
     where = ["--folder", str(folder.path)]
     assert main(["kafka", "status", *where]) == 0
     out = capsys.readouterr().out
     assert "was killed" in out
-    assert "keeper 1 (gone), broker 1 (gone)" in out
+    assert "supervisor 1 (gone), broker 1 (gone)" in out
     assert "clean up: elastream kafka down --folder" in out
     assert main(["kafka", "down", *where]) == 0
     assert "are gone" in capsys.readouterr().out

@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from elastream.machine.processes import Process, process, this_process
+from elastream.daemons.processes import Process, process, this_process
 from elastream.spark.master_page import alive_workers, master_page, token
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="who listens is seen in /proc")

@@ -18,13 +18,13 @@ import pytest
 
 from elastream.cli import main
 from elastream.core.errors import JournalError
+from elastream.daemons.client import down
+from elastream.daemons.private_folder import NotPrivate
+from elastream.daemons.processes import Process, process, this_process
+from elastream.daemons.state_folder import VERSION, DaemonState, StateFolder, standing, temporary
 from elastream.journal.folder_lock import FolderLock
 from elastream.journal.resume import last_size, resume
 from elastream.kafka.broker_folder import BrokerFolder, BrokerState
-from elastream.machine.keeping import down
-from elastream.machine.kept_folder import VERSION, KeptFolder, KeptState, standing, temporary
-from elastream.machine.private_folder import NotPrivate
-from elastream.machine.processes import Process, process, this_process
 from elastream.spark import clusters
 from elastream.spark.cluster_folder import ClusterFolder, ClusterState
 from elastream.spark.clusters import find_cluster, read_master
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.needs("users")
 
 URL = "spark://127.0.0.1:6066"
 BAIT = "spark.driver.extraJavaOptions -XX:OnError=/tmp/theirs.sh\n"
-KINDS: dict[str, type[KeptFolder[Any]]] = {"cluster": ClusterFolder, "kafka": BrokerFolder}
+KINDS: dict[str, type[StateFolder[Any]]] = {"cluster": ClusterFolder, "kafka": BrokerFolder}
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +52,7 @@ def shared(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.fixture
 def ours() -> Iterator[subprocess.Popen[bytes]]:
-    """A process of root's, which a forged state names as the keeper and as a daemon."""
+    """A process of root's, which a forged state names as the supervisor and as a daemon."""
     with subprocess.Popen(["sleep", "600"], start_new_session=True) as sleeper:
         try:
             yield sleeper
@@ -60,15 +60,15 @@ def ours() -> Iterator[subprocess.Popen[bytes]]:
             sleeper.kill()
 
 
-def forged(kind: type[KeptFolder[Any]], target: Process) -> str:
+def forged(kind: type[StateFolder[Any]], target: Process) -> str:
     """The best that somebody can write who has read the code: a state that would be believed if it were ours."""
-    state: KeptState
+    state: DaemonState
     if kind is ClusterFolder:
         state = ClusterState(
-            keeper=target, daemons={"master": target}, workers=1, cores=1, memory="1g", master=URL, web="http://x"
+            supervisor=target, daemons={"master": target}, workers=1, cores=1, memory="1g", master=URL, web="http://x"
         )
     else:
-        state = BrokerState(keeper=target, daemons={"broker": target}, heap="512m", bootstrap="127.0.0.1:9092")
+        state = BrokerState(supervisor=target, daemons={"broker": target}, heap="512m", bootstrap="127.0.0.1:9092")
     return json.dumps({"version": VERSION, **asdict(state)})
 
 
@@ -141,7 +141,7 @@ def test_what_they_put_in_the_place_of_our_folder_is_refused(
 @pytest.mark.parametrize("kind", KINDS.values())
 @pytest.mark.parametrize("mode", [0o777, 0o770, 0o1777, 0o755])
 def test_a_folder_of_ours_that_was_open_is_not_believed(
-    kind: type[KeptFolder[Any]], mode: int, ours: subprocess.Popen[bytes]
+    kind: type[StateFolder[Any]], mode: int, ours: subprocess.Popen[bytes]
 ) -> None:
     folder, target = standing(kind), process(ours.pid, ["600"])
     assert target is not None
@@ -224,7 +224,7 @@ def test_it_is_the_same_for_a_user_who_is_not_root(shared: Path) -> None:
         mine.make()
         mine.make_parts()
         gone = Process(pid=1, started="before the flood", owner=os.getuid(), command=("init",))
-        mine.write(ClusterState(keeper=gone, daemons={}, workers=1, cores=1, memory="1g"))
+        mine.write(ClusterState(supervisor=gone, daemons={}, workers=1, cores=1, memory="1g"))
         assert down(mine)
         assert not mine.path.exists()
         for act in (ClusterFolder.read, ClusterFolder.make, ClusterFolder.remove, down):
@@ -360,7 +360,7 @@ def test_a_file_is_never_written_through_a_name_that_is_there(shared: Path) -> N
     (folder.path / "cluster.new").hardlink_to(precious)
     folder.write(
         ClusterState(
-            keeper=Process(pid=1, started="", owner=0, command=("x",)), daemons={}, workers=1, cores=1, memory=""
+            supervisor=Process(pid=1, started="", owner=0, command=("x",)), daemons={}, workers=1, cores=1, memory=""
         )
     )
     assert precious.read_text() == "years of work"

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from elastream.core.errors import BadInput
-from elastream.machine.ports import LOOPBACK, ReservedPort
+from elastream.daemons.ports import LOOPBACK, ReservedPort
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a port is let go at once")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from elastream.machine.processes import process
+from elastream.daemons.processes import process
 from tools.suite import NO_TESTS, code_of
 
 ROOT = Path(__file__).parents[2]

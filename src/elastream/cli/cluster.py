@@ -121,7 +121,7 @@ def _sentence(now: ClusterStatus) -> str:
     path, state = now.folder.path, now.state
     if state is None:
         return f"no cluster in {path}; start one: elastream cluster up"
-    if "keeper" not in now.running:
+    if "supervisor" not in now.running:
         return f"down, but not cleaned up: the process that kept the cluster in {path} was killed"
     if state.master is None:
         return f"starting or stopping in {path}"

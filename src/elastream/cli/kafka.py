@@ -110,7 +110,7 @@ def _sentence(now: BrokerStatus) -> str:
     path, state = now.folder.path, now.state
     if state is None:
         return f"no broker in {path}; start one: elastream kafka up"
-    if "keeper" not in now.running:
+    if "supervisor" not in now.running:
         return f"down, but not cleaned up: the process that kept the broker in {path} was killed"
     if state.bootstrap is None:
         return f"starting or stopping in {path}"

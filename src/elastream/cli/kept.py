@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from elastream.cli.output import console, print_json
 
 if TYPE_CHECKING:
-    from elastream.machine.kept_folder import KeptFolder
+    from elastream.daemons.state_folder import StateFolder
 
 
 def option(folder: Path | None) -> str:
@@ -17,9 +17,9 @@ def option(folder: Path | None) -> str:
     return "" if folder is None else f" --folder {folder}"
 
 
-def stop_and_tell(where: KeptFolder[Any], what: str, *, json: bool) -> None:
+def stop_and_tell(where: StateFolder[Any], what: str, *, json: bool) -> None:
     """End what is kept in a folder."""
-    from elastream.machine.keeping import down
+    from elastream.daemons.client import down
 
     was_there = down(where)
     if json:

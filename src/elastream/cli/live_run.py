@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from elastream.cli.liveview import LiveView
 from elastream.cli.output import tell
 from elastream.core.slo import Slo
+from elastream.daemons.stderr import stderr_to
 from elastream.jobs.batches import Batch
 from elastream.jobs.inputs import embedded, sound
 from elastream.jobs.job import Job, jobs
@@ -22,7 +23,6 @@ from elastream.jobs.local import log_to_file
 from elastream.jobs.output import told, writer, written
 from elastream.jobs.running import events_to_come, run_to_the_end
 from elastream.jobs.settings import read_limit, settings_of
-from elastream.machine.stderr import stderr_to
 from elastream.spark.admission import require_admission
 from elastream.spark.capacity import EmulatedCapacity
 from elastream.spark.clusters import Master

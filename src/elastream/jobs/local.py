@@ -10,9 +10,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from elastream.daemons.java import java_home
+from elastream.daemons.ports import LOOPBACK
 from elastream.jobs.settings import settings_of
-from elastream.machine.java import java_home
-from elastream.machine.ports import LOOPBACK
 from elastream.spark.driver import DriverEnvironment
 
 if TYPE_CHECKING:

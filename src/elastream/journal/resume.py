@@ -9,12 +9,12 @@ from elastream.core.decision import Decision
 from elastream.core.errors import JournalError, clip, spell_error
 from elastream.core.observation import Observation
 from elastream.core.printable import one_line
+from elastream.daemons.private_folder import owner_name
 from elastream.journal.format import Header, Shape, differs, elastream_version, fingerprint, shape
 from elastream.journal.reader import Part, read
 from elastream.journal.replay import alike
 from elastream.journal.writer import journal_files
 from elastream.loop.planner import Planner
-from elastream.machine.private_folder import owner_name
 
 # A clock that is set right by the network jumps by less; a machine that started again or slept is off by more.
 _CLOCKS_APART_S = 60.0

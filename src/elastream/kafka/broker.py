@@ -4,7 +4,7 @@
         create_topic(broker.bootstrap, "events", partitions=4)
 
 Unless told otherwise it asks nobody for a password: every user of the machine can read and write it. `up` is the same
-for a broker that stays after the process that started it, until `machine.keeping.down`.
+for a broker that stays after the process that started it, until `machine.client.down`.
 """
 
 import os
@@ -15,15 +15,15 @@ from types import TracebackType
 from typing import Self
 
 from elastream.core.errors import BadInput
+from elastream.daemons import client
+from elastream.daemons.client import END_WITHIN_S, SupervisorClient
+from elastream.daemons.java import java_home
+from elastream.daemons.memory import mebibytes
+from elastream.daemons.supervisor import Orders
 from elastream.kafka.broker_folder import BrokerError, BrokerFolder, BrokerState, standing_folder
 from elastream.kafka.jars import Tell, broker_jars, silently
-from elastream.machine import keeping
-from elastream.machine.java import java_home
-from elastream.machine.keeper import Orders
-from elastream.machine.keeping import END_WITHIN_S, Keeper
-from elastream.machine.memory import mebibytes
 
-KEEPER = "elastream.kafka.broker_keeper"
+SUPERVISOR = "elastream.kafka.broker_supervisor"
 # With less it does not start, or spends its time collecting garbage.
 LEAST_HEAP_MIB = 128
 
@@ -60,24 +60,24 @@ def _require(holds: bool, name: str, found: str) -> None:
 class LocalBroker:
     """Can be written and read on entering, and is gone on leaving: process and folder.
 
-    It goes too when this process ends without leaving, by kill -9 for instance; see `machine.keeper`. In between it can
-    be stopped, killed and started again, or made to pause, to see what becomes of its clients.
+    It goes too when this process ends without leaving, by kill -9 for instance; see `daemons.supervisor`. In between it
+    can be stopped, killed and started again, or made to pause, to see what becomes of its clients.
     """
 
     def __init__(self, settings: BrokerSettings | None = None, *, tell: Tell = silently) -> None:
         self.settings = settings or BrokerSettings()
         self.tell = tell
-        self._keeper: Keeper[BrokerFolder] | None = None
+        self._supervisor: SupervisorClient[BrokerFolder] | None = None
         self._folder: BrokerFolder | None = None
         self._bootstrap = self._secured = ""
 
     def __enter__(self) -> Self:
-        if self._keeper is not None:
+        if self._supervisor is not None:
             raise BrokerError("broker: is running already; make another LocalBroker for a second one")
         orders = _orders(self.settings, parent=os.getpid(), folder=None, tell=self.tell)
         try:
-            self._keeper = Keeper(KEEPER, BrokerFolder)
-            self._folder = self._keeper.start(orders)
+            self._supervisor = SupervisorClient(SUPERVISOR, BrokerFolder)
+            self._folder = self._supervisor.start(orders)
             self._bootstrap, self._secured = self._state().bootstrap or "", self._state().secured or ""
         except BaseException:
             self._end()
@@ -134,10 +134,10 @@ class LocalBroker:
         if not self._state().daemons["broker"].send(number):
             raise BrokerError("broker: does not run; start it first: broker.start()")
 
-    def _entered(self) -> tuple[Keeper[BrokerFolder], BrokerFolder]:
-        if self._keeper is None or self._folder is None:
+    def _entered(self) -> tuple[SupervisorClient[BrokerFolder], BrokerFolder]:
+        if self._supervisor is None or self._folder is None:
             raise BrokerError("broker: is not running; enter it first: with LocalBroker(...) as broker:")
-        return self._keeper, self._folder
+        return self._supervisor, self._folder
 
     def _state(self) -> BrokerState:
         folder = self._entered()[1]
@@ -147,15 +147,15 @@ class LocalBroker:
         return state
 
     def _end(self) -> None:
-        keeper, self._keeper, self._folder = self._keeper, None, None
-        if keeper is not None:
-            keeper.let_go()
+        supervisor, self._supervisor, self._folder = self._supervisor, None, None
+        if supervisor is not None:
+            supervisor.let_go()
 
 
 def up(settings: BrokerSettings, tell: Tell = silently) -> tuple[BrokerFolder, BrokerState, bool]:
     """Start a broker that stays; the one that is there already, and False, if there is one in that folder."""
     folder = BrokerFolder(path=settings.folder.absolute()) if settings.folder else standing_folder()
-    state, is_new = keeping.up(KEEPER, folder, lambda: _orders(settings, parent=None, folder=folder, tell=tell))
+    state, is_new = client.up(SUPERVISOR, folder, lambda: _orders(settings, parent=None, folder=folder, tell=tell))
     return folder, state, is_new
 
 

@@ -9,12 +9,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from elastream.daemons.child_processes import LOOK_EVERY_S, Children, end_with_parent
+from elastream.daemons.ports import LOOPBACK, ReservedPort
+from elastream.daemons.private_folder import write_private
+from elastream.daemons.processes import this_process
+from elastream.daemons.supervisor import Pause
 from elastream.kafka.broker_folder import BrokerError, BrokerFolder, BrokerState
-from elastream.machine.children import LOOK_EVERY_S, Children, end_with_parent
-from elastream.machine.keeper import Pause
-from elastream.machine.ports import LOOPBACK, ReservedPort
-from elastream.machine.private_folder import write_private
-from elastream.machine.processes import this_process
 
 # Said once the controller has let the broker in, so that a record that is written then can be read.
 READY_LINE = "Kafka Server started"
@@ -59,7 +59,7 @@ class BrokerDaemon:
         self.commands: Mapping[str, Callable[[], None]] = {"start": self._launch, "stop": self._stop}
         self._reserved: tuple[ReservedPort, ...] = ()
         self._children = Children("broker", pause)
-        self._state = BrokerState(keeper=this_process(), daemons={}, heap=heap)
+        self._state = BrokerState(supervisor=this_process(), daemons={}, heap=heap)
 
     def start(self) -> None:
         self._reserved = tuple(ReservedPort("broker", port) for port in (self.port, None, None))

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from elastream.core.errors import ElastreamError
-from elastream.machine.kept_folder import KeptFolder, KeptState, standing
+from elastream.daemons.state_folder import DaemonState, StateFolder, standing
 
 
 class BrokerError(ElastreamError):
@@ -13,7 +13,7 @@ class BrokerError(ElastreamError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BrokerState(KeptState):
+class BrokerState(DaemonState):
     """What is known of a broker on disk; without an address it is starting, or was stopped for a while."""
 
     heap: str
@@ -27,7 +27,7 @@ class BrokerState(KeptState):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BrokerFolder(KeptFolder[BrokerState]):
+class BrokerFolder(StateFolder[BrokerState]):
     """The layout of the folder."""
 
     thing: ClassVar[str] = "broker"

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from elastream.core.errors import ElastreamError
-from elastream.machine.java import java_home
+from elastream.daemons.java import java_home
 
 POM = Path(__file__).with_name("pom.xml")
 HASHES = Path(__file__).with_name("jars.sha256")

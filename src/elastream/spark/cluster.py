@@ -3,7 +3,7 @@
     with LocalCluster(ClusterSettings(workers=2, cores=4)) as cluster:
         spark = SparkSession.builder.config(map=cluster.settings_for_driver()).getOrCreate()
 
-`up` is the same for a cluster that stays after the process that started it, until `machine.keeping.down`.
+`up` is the same for a cluster that stays after the process that started it, until `machine.client.down`.
 """
 
 import importlib.util
@@ -15,11 +15,11 @@ from typing import Any, Self
 
 from elastream.core.errors import BadInput
 from elastream.core.extras import MissingExtra
-from elastream.machine import keeping
-from elastream.machine.java import java_home
-from elastream.machine.keeper import Orders
-from elastream.machine.keeping import Keeper
-from elastream.machine.memory import mebibytes
+from elastream.daemons import client
+from elastream.daemons.client import SupervisorClient
+from elastream.daemons.java import java_home
+from elastream.daemons.memory import mebibytes
+from elastream.daemons.supervisor import Orders
 from elastream.spark.cluster_folder import ClusterError, ClusterFolder, ClusterState, standing_folder
 from elastream.spark.daemon_settings import page_key
 from elastream.spark.driver import DriverEnvironment, settings_for_driver
@@ -29,7 +29,7 @@ from elastream.spark.master_page import master_page
 MOST_WORKERS = 64
 # With less, master and workers spend their time collecting garbage or do not start.
 LEAST_DAEMON_MIB = 128
-KEEPER = "elastream.spark.keeper"
+SUPERVISOR = "elastream.spark.supervisor"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,23 +64,23 @@ def _require(holds: bool, name: str, found: str) -> None:
 class LocalCluster:
     """Starts on entering, with every worker registered, and is gone on leaving: processes and folder.
 
-    It goes too when this process ends without leaving, by kill -9 for instance; see `machine.keeper`.
+    It goes too when this process ends without leaving, by kill -9 for instance; see `daemons.supervisor`.
     """
 
     def __init__(self, settings: ClusterSettings | None = None) -> None:
         self.settings = settings or ClusterSettings()
-        self._keeper: Keeper[ClusterFolder] | None = None
+        self._supervisor: SupervisorClient[ClusterFolder] | None = None
         self._state: ClusterState | None = None
         self._folder: ClusterFolder | None = None
         self._environment = DriverEnvironment()
 
     def __enter__(self) -> Self:
-        if self._keeper is not None:
+        if self._supervisor is not None:
             raise ClusterError("cluster: is running already; make another LocalCluster for a second one")
         orders = _orders(self.settings, parent=os.getpid())
         try:
-            self._keeper = Keeper(KEEPER, ClusterFolder)
-            self._folder = self._keeper.start(orders)
+            self._supervisor = SupervisorClient(SUPERVISOR, ClusterFolder)
+            self._folder = self._supervisor.start(orders)
             self._state = self._folder.read()
         except BaseException:
             self._end()
@@ -108,9 +108,9 @@ class LocalCluster:
 
     @property
     def pids(self) -> dict[str, int]:
-        """Process ids by name: keeper, master, worker-1, worker-2..."""
+        """Process ids by name: supervisor, master, worker-1, worker-2..."""
         state = self._running()[1]
-        return {"keeper": state.keeper.pid, **{name: daemon.pid for name, daemon in state.daemons.items()}}
+        return {"supervisor": state.supervisor.pid, **{name: daemon.pid for name, daemon in state.daemons.items()}}
 
     def settings_for_driver(self) -> dict[str, str]:
         """What a session of this process needs, for `builder.config(map=...)`; ask just before making the session."""
@@ -122,16 +122,16 @@ class LocalCluster:
         return self._folder, self._state
 
     def _end(self) -> None:
-        keeper, self._keeper, self._folder, self._state = self._keeper, None, None, None
+        supervisor, self._supervisor, self._folder, self._state = self._supervisor, None, None, None
         self._environment.restore()
-        if keeper is not None:
-            keeper.let_go()
+        if supervisor is not None:
+            supervisor.let_go()
 
 
 def up(settings: ClusterSettings) -> tuple[ClusterFolder, ClusterState, bool]:
     """Start a cluster that stays; the one that is there already, and False, if there is one in that folder."""
     folder = ClusterFolder(path=settings.folder.absolute()) if settings.folder else standing_folder()
-    state, is_new = keeping.up(KEEPER, folder, lambda: _orders(settings, parent=None, folder=folder))
+    state, is_new = client.up(SUPERVISOR, folder, lambda: _orders(settings, parent=None, folder=folder))
     return folder, state, is_new
 
 

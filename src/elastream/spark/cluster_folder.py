@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from elastream.core.errors import ElastreamError
-from elastream.machine.kept_folder import KeptFolder, KeptState, standing
+from elastream.daemons.state_folder import DaemonState, StateFolder, standing
 
 SECRET = "spark.authenticate.secret"
 DRIVER_FILE = "driver.conf"
@@ -16,7 +16,7 @@ class ClusterError(ElastreamError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterState(KeptState):
+class ClusterState(DaemonState):
     """What is known of a cluster on disk; without an address it is still starting."""
 
     workers: int
@@ -31,7 +31,7 @@ class ClusterState(KeptState):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterFolder(KeptFolder[ClusterState]):
+class ClusterFolder(StateFolder[ClusterState]):
     """The layout of the folder."""
 
     thing: ClassVar[str] = "cluster"

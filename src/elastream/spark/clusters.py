@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from elastream.core.errors import BadInput
-from elastream.machine.private_folder import NotPrivate
-from elastream.machine.processes import IS_LINUX, command_line, process_ids
+from elastream.daemons.private_folder import NotPrivate
+from elastream.daemons.processes import IS_LINUX, command_line, process_ids
 from elastream.spark.cluster_folder import ClusterError, ClusterFolder, standing_folder
 
 NAME = "cluster"

@@ -6,7 +6,7 @@ import shlex
 import sys
 from collections.abc import Mapping
 
-from elastream.machine.private_folder import write_private
+from elastream.daemons.private_folder import write_private
 from elastream.spark.cluster_folder import SECRET, ClusterFolder
 
 LOOPBACK = "127.0.0.1"

@@ -5,9 +5,9 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from elastream.machine.children import Children
-from elastream.machine.keeper import Pause
-from elastream.machine.processes import this_process
+from elastream.daemons.child_processes import Children
+from elastream.daemons.processes import this_process
+from elastream.daemons.supervisor import Pause
 from elastream.spark.cluster_folder import ClusterFolder, ClusterState
 from elastream.spark.daemon_settings import LOOPBACK, page_key, write_daemon_settings, write_driver_settings
 from elastream.spark.master_page import alive_workers, master_page
@@ -47,7 +47,7 @@ class MasterAndWorkers:
         self.commands: Mapping[str, Callable[[], None]] = {}
         self._children = Children("cluster", pause)
         self._state = ClusterState(
-            keeper=this_process(), daemons={}, workers=sizes.workers, cores=sizes.cores, memory=sizes.memory
+            supervisor=this_process(), daemons={}, workers=sizes.workers, cores=sizes.cores, memory=sizes.memory
         )
 
     def start(self) -> None:

@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from elastream.machine.java import java_home
+from elastream.daemons.java import java_home
 from elastream.spark.cluster_folder import DRIVER_FILE, SECRET, ClusterError, ClusterFolder
 from elastream.spark.daemon_settings import LOOPBACK, read_properties
 

@@ -8,8 +8,8 @@ import json
 import time
 from typing import Any
 
-from elastream.machine.ports import listens
-from elastream.machine.processes import Process
+from elastream.daemons.ports import listens
+from elastream.daemons.processes import Process
 
 # It answers in milliseconds; one that is busy starting executors on a loaded machine may need longer.
 PATIENCE_S = 5.0

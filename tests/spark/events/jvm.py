@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from elastream.machine.java import java_home
+from elastream.daemons.java import java_home
 from elastream.spark.janino import make
 from elastream.spark.look import Look, parse
 

@@ -39,8 +39,8 @@ def kill_executor(scene: Scene) -> None:
     """Spark has the master replace it."""
     ready = scene.application.look()["ready"]
     victim = ready[0]
-    keeper = scene.application.cluster.pids["keeper"]
-    kill((scene.spare.executors() | executors_under(keeper))[victim])
+    supervisor = scene.application.cluster.pids["supervisor"]
+    kill((scene.spare.executors() | executors_under(supervisor))[victim])
     scene.application.until(lambda seen: victim not in seen["ready"], f"executor {victim} is gone")
     scene.has(len(ready))
 

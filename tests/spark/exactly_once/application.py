@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from elastream.machine.processes import descendants, process
+from elastream.daemons.processes import descendants, process
 from elastream.spark.cluster import LocalCluster
 from tests.spark.exactly_once.checkpoint import committed, planned_rows
 from tests.spark.exactly_once.inputs import INPUTS

@@ -7,9 +7,9 @@ import time
 from types import TracebackType
 from typing import Self
 
-from elastream.machine.children import end_with_parent
-from elastream.machine.java import java_home
-from elastream.machine.processes import command_line, descendants, process
+from elastream.daemons.child_processes import end_with_parent
+from elastream.daemons.java import java_home
+from elastream.daemons.processes import command_line, descendants, process
 from elastream.spark.cluster import LocalCluster, spark_home
 from elastream.spark.cluster_folder import ClusterFolder
 from elastream.spark.daemon_settings import LOOPBACK, daemon_environment

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from elastream.core.errors import BadInput
-from elastream.machine.processes import IS_LINUX, PROC, Process
+from elastream.daemons.processes import IS_LINUX, PROC, Process
 
 LOOPBACK = "127.0.0.1"
 # Of /proc/net/tcp.

@@ -1,4 +1,4 @@
-"""The folder of what a keeper keeps: closed to others, of one keeper at a time, and removed without harm to others."""
+"""The folder of supervised daemons: closed to others, of one supervisor at a time, removed without harm to others."""
 
 import fcntl
 import json
@@ -13,18 +13,18 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from elastream.core.errors import BadInput, ElastreamError
-from elastream.machine.private_folder import NotPrivate, own_folder, private_folder, read_private, write_private
-from elastream.machine.processes import Process
+from elastream.daemons.private_folder import NotPrivate, own_folder, private_folder, read_private, write_private
+from elastream.daemons.processes import Process
 
 # Of the form of the state file; a file of another form is refused, not guessed at.
 VERSION = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptState(ABC):
-    """What is known on disk: the keeper and its daemons, to which those who describe them add."""
+class DaemonState(ABC):
+    """What is known on disk: the supervisor and its daemons, to which those who describe them add."""
 
-    keeper: Process
+    supervisor: Process
     daemons: dict[str, Process]
 
     @property
@@ -34,12 +34,12 @@ class KeptState(ABC):
 
     @property
     def is_up(self) -> bool:
-        return self.keeper.is_running and self.has_answered
+        return self.supervisor.is_running and self.has_answered
 
     @property
     def processes(self) -> dict[str, Process]:
-        """The keeper and its daemons."""
-        return {"keeper": self.keeper, **self.daemons}
+        """The supervisor and its daemons."""
+        return {"supervisor": self.supervisor, **self.daemons}
 
     def running(self) -> frozenset[str]:
         """Those that run now, by name."""
@@ -59,17 +59,17 @@ class KeptState(ABC):
         known = json.loads(text)
         if known.pop("version") != VERSION:
             raise ValueError("another version")
-        keeper = Process.from_json(known.pop("keeper"))
+        supervisor = Process.from_json(known.pop("supervisor"))
         daemons = {name: Process.from_json(daemon) for name, daemon in known.pop("daemons").items()}
-        return cls(keeper=keeper, daemons=daemons, **known)
+        return cls(supervisor=supervisor, daemons=daemons, **known)
 
 
-State = TypeVar("State", bound=KeptState)
-Folder = TypeVar("Folder", bound="KeptFolder[Any]")
+State = TypeVar("State", bound=DaemonState)
+Folder = TypeVar("Folder", bound="StateFolder[Any]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptFolder(ABC, Generic[State]):
+class StateFolder(ABC, Generic[State]):
     """All that is in it belongs to what is kept, and goes with it."""
 
     thing: ClassVar[str]
@@ -102,7 +102,7 @@ class KeptFolder(ABC, Generic[State]):
         return self.path / "large"
 
     def make(self) -> None:
-        """Make the folder, or take one that is empty or was left by a keeper that is gone."""
+        """Make the folder, or take one that is empty or was left by a supervisor that is gone."""
         try:
             if not self._is_there():
                 self.path.mkdir(mode=0o700, parents=True)
@@ -159,7 +159,7 @@ class KeptFolder(ABC, Generic[State]):
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Held by the keeper as long as it lives; the system lets go of it however the keeper ends."""
+        """Held by the supervisor as long as it lives; the system lets go of it however the supervisor ends."""
         file = os.open(self.lock_file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         try:
             try:
@@ -251,14 +251,14 @@ def standing(kind: type[Folder]) -> Folder:
 
 
 def temporary(kind: type[Folder]) -> Folder:
-    """A new folder, that nobody else knows; also removes those whose keeper was killed before it could."""
+    """A new folder, that nobody else knows; also removes those whose supervisor was killed before it could."""
     prefix = f"elastream-{kind.thing}-"
     for left in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
         remove_if_left(kind(path=left))
     return kind(path=Path(tempfile.mkdtemp(prefix=prefix)))
 
 
-def remove_if_left(folder: KeptFolder[Any]) -> None:
+def remove_if_left(folder: StateFolder[Any]) -> None:
     try:
         if folder.read() is None:
             return

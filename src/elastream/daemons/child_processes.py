@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from elastream.core.errors import ElastreamError
-from elastream.machine.processes import IS_LINUX, Process, descendants, process
+from elastream.daemons.processes import IS_LINUX, Process, descendants, process
 
 LOOK_EVERY_S = 0.05
 # From <linux/prctl.h>.

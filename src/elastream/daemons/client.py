@@ -1,4 +1,4 @@
-"""The owner's side of a keeper: start it, speak to it, let it go; and `up` and `down` of what stays."""
+"""The owner's side of a supervisor: start it, speak to it, let it go; and `up` and `down` of what stays."""
 
 import contextlib
 import json
@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import IO, Any, Generic
 
 from elastream.core.errors import BadInput
-from elastream.machine.keeper import STAY, Orders
-from elastream.machine.kept_folder import Folder, KeptFolder, State
+from elastream.daemons.state_folder import Folder, State, StateFolder
+from elastream.daemons.supervisor import STAY, Orders
 
 # Daemons are asked, given a few seconds, and then killed; a loaded machine needs more.
 END_WITHIN_S = 30.0
 
 
-class Keeper(Generic[Folder]):
-    """A keeper that runs `module`, for a folder of that kind."""
+class SupervisorClient(Generic[Folder]):
+    """A supervisor that runs `module`, for a folder of that kind."""
 
     def __init__(self, module: str, kind: type[Folder]) -> None:
         self.module = module
@@ -36,7 +36,7 @@ class Keeper(Generic[Folder]):
             stderr=subprocess.DEVNULL,
             cwd="/",
             env={**os.environ, "PYTHONPATH": str(package)},
-            # A Ctrl-C in the terminal is for us; the keeper learns of it when we leave.
+            # A Ctrl-C in the terminal is for us; the supervisor learns of it when we leave.
             start_new_session=True,
         )
         return self.kind(path=Path(self._ask(orders.to_line(), "ready")))
@@ -87,35 +87,35 @@ class Keeper(Generic[Folder]):
         return self._process.stdout
 
 
-def up(module: str, folder: KeptFolder[State], orders: Callable[[], Orders]) -> tuple[State, bool]:
+def up(module: str, folder: StateFolder[State], orders: Callable[[], Orders]) -> tuple[State, bool]:
     """Start what stays; what is there already, and False, if it runs in that folder."""
     there = folder.read()
     if there is not None and there.is_up:
         return there, False
-    if there is not None and not there.keeper.is_running:
+    if there is not None and not there.supervisor.is_running:
         down(folder)
     wanted = orders()
-    keeper = Keeper(module, type(folder))
+    supervisor = SupervisorClient(module, type(folder))
     try:
-        keeper.start(wanted)
+        supervisor.start(wanted)
         state = folder.read()
         if state is None:
             raise folder.trouble(f"{folder.path}: the {folder.thing} has gone again")
-        keeper.stay()
+        supervisor.stay()
     finally:
-        keeper.let_go()
+        supervisor.let_go()
     return state, True
 
 
-def down(folder: KeptFolder[Any]) -> bool:
+def down(folder: StateFolder[Any]) -> bool:
     """Stop what runs there and remove the folder; False if there was nothing."""
     state = folder.read()
     if state is None:
         return False
-    if state.keeper.send(signal.SIGTERM) and not state.keeper.wait(END_WITHIN_S):
-        state.keeper.send(signal.SIGKILL)
-        state.keeper.wait(END_WITHIN_S)
-    # Nothing is left to do here unless the keeper was killed.
+    if state.supervisor.send(signal.SIGTERM) and not state.supervisor.wait(END_WITHIN_S):
+        state.supervisor.send(signal.SIGKILL)
+        state.supervisor.wait(END_WITHIN_S)
+    # Nothing is left to do here unless the supervisor was killed.
     for daemon in state.daemons.values():
         daemon.send(signal.SIGKILL)
     for name, daemon in state.daemons.items():

@@ -2,9 +2,9 @@
 
 It is apart from the one that wants them, so that it outlives it by the second that cleaning up takes, however that one
 ends: its lifeline is a pipe from there, closed by the system at the latest. Grandchildren that lose their parent, such
-as executors and Python workers, become children of the keeper (a "child subreaper", on Linux), which ends and collects
-them all. Should the keeper itself be killed, the system ends its daemons, and executors leave with their worker; only
-the folder stays then, until the next keeper of the kind starts or `down` is called.
+as executors and Python workers, become children of the supervisor (a "child subreaper", on Linux), which ends and
+collects them all. Should the supervisor itself be killed, the system ends its daemons, and executors leave with their
+worker; only the folder stays then, until the next supervisor of the kind starts or `down` is called.
 
 One line of JSON comes in, the orders. One goes out: `{"ready": folder}`, or `{"wrong": why}` or `{"failed": why}`. What
 is to stay is told so by another line, `stay`: whoever was interrupted before that does not want it. For what is not to
@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from elastream.core.errors import BadInput, ElastreamError
-from elastream.machine.kept_folder import Folder, remove_own, temporary
-from elastream.machine.processes import IS_LINUX
+from elastream.daemons.processes import IS_LINUX
+from elastream.daemons.state_folder import Folder, remove_own, temporary
 
 # From <linux/prctl.h>.
 ADOPT_ORPHANS = 36
@@ -126,7 +126,7 @@ def main(kind: type[Folder], describe: Callable[..., Daemons]) -> None:
         return
     orders = Orders(**json.loads(line))
     if orders.parent is None and os.fork():
-        # The one that asked can collect its child at once, and the keeper belongs to nobody.
+        # The one that asked can collect its child at once, and the supervisor belongs to nobody.
         os._exit(0)
     if IS_LINUX:
         ctypes.CDLL(None).prctl(ADOPT_ORPHANS, 1)

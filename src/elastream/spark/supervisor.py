@@ -1,8 +1,8 @@
-"""The process that keeps one cluster; see `elastream.machine.keeper`."""
+"""The process that keeps one cluster; see `elastream.daemons.supervisor`."""
 
 from collections.abc import Mapping
 
-from elastream.machine.keeper import Pause, main
+from elastream.daemons.supervisor import Pause, main
 from elastream.spark.cluster_folder import ClusterFolder
 from elastream.spark.daemon_settings import daemon_environment
 from elastream.spark.daemons import MasterAndWorkers, Sizes
@@ -21,7 +21,7 @@ def describe(
     java_home: str,
     environment: Mapping[str, str],
 ) -> MasterAndWorkers:
-    """What `cluster` wants, in the keeper."""
+    """What `cluster` wants, in the supervisor."""
     variables = daemon_environment(
         folder, environment, spark_home=spark_home, java_home=java_home, memory=daemon_memory
     )
