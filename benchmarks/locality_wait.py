@@ -15,11 +15,11 @@ from typing import Any
 
 import elastream
 from benchmarks.machine import machine
+from elastream.development.cluster.local_cluster import ClusterSettings, LocalCluster
+from elastream.development.emulated_capacity import EmulatedCapacity
 from elastream.jobs.catalogue import jobs
 from elastream.jobs.inputs import embedded, sound
 from elastream.jobs.output import writer
-from elastream.spark.capacity import EmulatedCapacity
-from elastream.spark.cluster import ClusterSettings, LocalCluster
 
 WAITS = ("0s", "100ms", "3s")
 PARTITIONS, MOST, BEFORE, AFTER = 6, 3, 4, 6

@@ -97,7 +97,7 @@ def in_spark(folder: Path) -> tuple[dict[str, list[float]], dict[str, list[float
 
 def one_query(spark: Any, options: dict[str, str], checkpoint: Path) -> tuple[float, float]:
     """Seconds of processor and of wall time from the end of one batch to that of the next: a start is not counted."""
-    from elastream.spark.source import stream
+    from elastream.development.embedded_source import stream
 
     # Long ago, so that every event is there already.
     start = time.time() - 86_400

@@ -15,12 +15,12 @@ from statistics import median
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from benchmarks.machine import machine
+from elastream.development.kafka.producer import ProducerRun, Production, Troubles
+from elastream.development.kafka.producer_client import Target, connect
+from elastream.development.kafka.topics import create_topic
 from elastream.events.generators import batches
 from elastream.events.options import SourceOptions, parse_options
 from elastream.events.wire import Messages, messages
-from elastream.kafka.producer import ProducerRun, Production, Troubles
-from elastream.kafka.producer_client import Target, connect
-from elastream.kafka.topics import create_topic
 
 GOAL_RPS = 200_000
 EVENTS = 2_000_000
@@ -64,7 +64,7 @@ def made(options: SourceOptions) -> Iterator[pa.RecordBatch]:
 
 
 def broker(stack: ExitStack) -> str:
-    from elastream.kafka.broker import BrokerSettings, LocalBroker
+    from elastream.development.kafka.local_broker import BrokerSettings, LocalBroker
 
     return stack.enter_context(LocalBroker(BrokerSettings(heap="512m"))).bootstrap
 

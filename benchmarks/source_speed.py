@@ -44,7 +44,7 @@ def in_spark(options: dict[str, str], folder: Path) -> list[tuple[float, float]]
     """Rows per second of processor and of wall time, one pair per batch."""
     from pyspark.sql import SparkSession
 
-    from elastream.spark.source import stream
+    from elastream.development.embedded_source import stream
 
     builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
     builder = builder.config("spark.ui.showConsoleProgress", "false").config("spark.log.level", "OFF")

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from benchmarks.machine import machine
 from elastream.core.decision import Decision
+from elastream.development.cluster.local_cluster import ClusterSettings, LocalCluster
+from elastream.development.emulated_capacity import EmulatedCapacity
 from elastream.loop.clock import SystemClock
-from elastream.spark.capacity import EmulatedCapacity
-from elastream.spark.cluster import ClusterSettings, LocalCluster
 from elastream.spark.platform import SparkPlatform
 from elastream.spark.session import configure
 from elastream.spark.usage import HostUsage

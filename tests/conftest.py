@@ -13,7 +13,7 @@ from hypothesis import settings
 from elastream.core.errors import suggestion
 from elastream.core.sanitizer import use_pattern
 from elastream.daemons.java import JavaNotFound, java_home
-from elastream.kafka.jars import BROKER, lacking
+from elastream.development.kafka.jars import BROKER, lacking
 from tests import users
 
 # The same examples on every run and no time limit: a property fails because it is wrong, not because of luck or load.

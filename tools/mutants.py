@@ -319,7 +319,7 @@ MUTANTS = (
     ),
     Mutant(
         fault="the producer writes an event to another partition",
-        file="src/elastream/kafka/producer.py",
+        file="src/elastream/development/kafka/producer.py",
         before="(offsets % options.partitions).tolist()",
         after="((offsets + 1) % options.partitions).tolist()",
         test="tests/unit/test_producer.py::"
@@ -364,14 +364,14 @@ MUTANTS = (
     ),
     Mutant(
         fault="one row of every batch is dropped by the source",
-        file="src/elastream/spark/source.py",
+        file="src/elastream/development/embedded_source.py",
         before='first, last, step = start["offset"], end["offset"], parsed.partitions',
         after='first, last, step = start["offset"] + 1, end["offset"], parsed.partitions',
         test="tests/spark/test_exactly_once.py::test_undisturbed_queries_give_every_row_once",
     ),
     Mutant(
         fault="one row of every batch but the first is doubled by the source",
-        file="src/elastream/spark/source.py",
+        file="src/elastream/development/embedded_source.py",
         before='first, last, step = start["offset"], end["offset"], parsed.partitions',
         after='first, last, step = max(start["offset"] - 1, 0), end["offset"], parsed.partitions',
         test="tests/spark/test_exactly_once.py::test_undisturbed_queries_give_every_row_once",
@@ -581,7 +581,7 @@ MUTANTS = (
     ),
     Mutant(
         fault="a cluster's secret goes on the driver's command line",
-        file="src/elastream/spark/driver.py",
+        file="src/elastream/development/cluster/driver.py",
         before="        del settings[SECRET]\n",
         after="",
         test="tests/unit/test_launch_sessions.py"
@@ -589,7 +589,7 @@ MUTANTS = (
     ),
     Mutant(
         fault="a master's address is taken for that of any cluster of one's own",
-        file="src/elastream/spark/clusters.py",
+        file="src/elastream/development/cluster/finder.py",
         before="state.is_up and state.master == url",
         after="state.is_up",
         test="tests/unit/test_clusters.py::test_any_other_url_is_taken_as_it_is",
@@ -931,35 +931,35 @@ MUTANTS = (
     ),
     Mutant(
         fault="kill links of the driver are on",
-        file="src/elastream/spark/daemon_settings.py",
+        file="src/elastream/development/cluster/daemon_settings.py",
         before='"spark.ui.killEnabled": "false",\n        # Each',
         after="# Each",
         test="tests/unit/test_cluster_settings.py::test_nobody_can_end_anything_on_a_page",
     ),
     Mutant(
         fault="kill links of the master are on",
-        file="src/elastream/spark/daemon_settings.py",
+        file="src/elastream/development/cluster/daemon_settings.py",
         before='"spark.ui.killEnabled": "false",\n        "spark.master.ui',
         after='"spark.master.ui',
         test="tests/unit/test_cluster_settings.py::test_nobody_can_end_anything_on_a_page",
     ),
     Mutant(
         fault="pages with logs are shown to everybody",
-        file="src/elastream/spark/daemon_settings.py",
+        file="src/elastream/development/cluster/daemon_settings.py",
         before='        "spark.ui.filters": PAGE_FILTER,\n',
         after="",
         test="tests/unit/test_cluster_settings.py::test_nobody_can_end_anything_on_a_page",
     ),
     Mutant(
         fault="all clusters have the same secret",
-        file="src/elastream/spark/daemon_settings.py",
+        file="src/elastream/development/cluster/daemon_settings.py",
         before="SECRET: secrets.token_hex(32),",
         after='SECRET: "0123456789abcdef" * 4,',
         test="tests/unit/test_cluster_settings.py::test_every_cluster_has_secrets_of_its_own",
     ),
     Mutant(
         fault="all clusters show their pages for the same key",
-        file="src/elastream/spark/daemon_settings.py",
+        file="src/elastream/development/cluster/daemon_settings.py",
         before="secrets.token_bytes(32)",
         after="bytes(range(32))",
         test="tests/unit/test_cluster_settings.py::test_every_cluster_has_secrets_of_its_own",
@@ -980,14 +980,14 @@ MUTANTS = (
     ),
     Mutant(
         fault="the hash of a jar is not looked at",
-        file="src/elastream/kafka/jars.py",
+        file="src/elastream/development/kafka/jars.py",
         before="        if found != known[jar.name]:",
         after="        if False:",
         test="tests/unit/test_kafka_jars.py::test_jars_that_are_not_those_of_the_list_are_not_used",
     ),
     Mutant(
         fault="a jar that Maven brings is kept whatever it is",
-        file="src/elastream/kafka/jars.py",
+        file="src/elastream/development/kafka/jars.py",
         before="    _checked(name, _in(jars), f\"Maven's",
         after="    str(f\"Maven's",
         test="tests/unit/test_kafka_jars.py::test_a_repository_that_has_another_jar_is_told_and_its_jar_not_kept",

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from elastream.spark.cluster import ClusterSettings, LocalCluster
+from elastream.development.cluster.local_cluster import ClusterSettings, LocalCluster
 from tests.spark.exactly_once.actions import ACTIONS, Scene
 from tests.spark.exactly_once.application import Application
 from tests.spark.exactly_once.proof import compared

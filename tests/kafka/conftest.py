@@ -13,7 +13,7 @@ from uuid import uuid4
 
 import pytest
 
-from elastream.kafka.broker import BrokerSettings, LocalBroker
+from elastream.development.kafka.local_broker import BrokerSettings, LocalBroker
 from tests.kafka.records import PASSWORD, SHORT_LIVED
 
 

@@ -17,9 +17,9 @@ import pytest
 from elastream.cli import main
 from elastream.core.errors import BadInput
 from elastream.daemons.processes import Process, descendants, process
-from elastream.kafka.broker import BrokerSettings, LocalBroker
-from elastream.kafka.broker_folder import BrokerError
-from elastream.kafka.topics import TopicError, add_partitions, create_topic, delete_topic
+from elastream.development.kafka.folder import BrokerError
+from elastream.development.kafka.local_broker import BrokerSettings, LocalBroker
+from elastream.development.kafka.topics import TopicError, add_partitions, create_topic, delete_topic
 from tests.kafka.records import SHORT_LIVED, read, write
 from tests.spark.sockets import LOOPBACKS, listening
 
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.needs("kafka")
 # Has a broker; then waits to be ended from outside.
 HOLDER = """
 import signal
-from elastream.kafka.broker import LocalBroker
+from elastream.development.kafka.local_broker import LocalBroker
 
 with LocalBroker() as broker:
     print(broker.folder, flush=True)

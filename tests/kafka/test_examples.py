@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from elastream.kafka.broker import LocalBroker
-from elastream.kafka.topics import create_topic
+from elastream.development.kafka.local_broker import LocalBroker
+from elastream.development.kafka.topics import create_topic
 from tests.kafka.records import write
 from tests.kafka.running import Running, backlogs, committed
 

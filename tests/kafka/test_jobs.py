@@ -10,12 +10,12 @@ from uuid import uuid4
 
 import pytest
 
+from elastream.development.kafka.local_broker import LocalBroker
+from elastream.development.kafka.topics import create_topic
 from elastream.jobs.catalogue import jobs
 from elastream.jobs.inputs import stream_options
 from elastream.jobs.judging import inputs_of, judge
 from elastream.jobs.output import written
-from elastream.kafka.broker import LocalBroker
-from elastream.kafka.topics import create_topic
 from tests.kafka.records import read_all
 from tests.kafka.running import ELASTREAM
 

@@ -8,8 +8,8 @@ from uuid import uuid4
 import pytest
 
 from elastream.core.tick import Tick
-from elastream.kafka.broker import LocalBroker
-from elastream.kafka.topics import add_partitions, create_topic
+from elastream.development.kafka.local_broker import LocalBroker
+from elastream.development.kafka.topics import add_partitions, create_topic
 from tests.kafka.records import PASSWORD, write
 from tests.kafka.running import Running, backlogs, query
 

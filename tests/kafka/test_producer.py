@@ -16,13 +16,13 @@ pytest.importorskip("confluent_kafka")
 from confluent_kafka import Consumer, TopicPartition
 
 from elastream.cli import main
+from elastream.development.kafka.local_broker import LocalBroker
+from elastream.development.kafka.producer import ProducerRun, Production, Troubles, start_of
+from elastream.development.kafka.producer_client import Target, connect, topic_partitions
+from elastream.development.kafka.producer_verdict import Standing, Verdict
+from elastream.development.kafka.topics import create_topic
 from elastream.events.options import SourceOptions, events, parse_options
 from elastream.events.wire import messages
-from elastream.kafka.broker import LocalBroker
-from elastream.kafka.producer import ProducerRun, Production, Troubles, start_of
-from elastream.kafka.producer_client import Target, connect, topic_partitions
-from elastream.kafka.producer_verdict import Standing, Verdict
-from elastream.kafka.topics import create_topic
 
 pytestmark = pytest.mark.needs("kafka")
 

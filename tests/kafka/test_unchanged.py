@@ -18,8 +18,8 @@ import pytest
 
 from elastream.core.observation import Query
 from elastream.core.tick import Tick
-from elastream.kafka.broker import LocalBroker
-from elastream.kafka.topics import create_topic
+from elastream.development.kafka.local_broker import LocalBroker
+from elastream.development.kafka.topics import create_topic
 from tests.kafka.records import read_all
 from tests.kafka.running import ELASTREAM, PATIENCE_S, TICK_S, Running, backlogs, query, ready
 

@@ -13,7 +13,7 @@ from functools import partial
 
 import pytest
 
-from elastream.spark.cluster import ClusterSettings, LocalCluster
+from elastream.development.cluster.local_cluster import ClusterSettings, LocalCluster
 from tests.spark.driving import SparkOn, driver
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Protocol
 
-from elastream.spark.cluster import LocalCluster
+from elastream.development.cluster.local_cluster import LocalCluster
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -84,11 +84,11 @@ def wait_for(holds: Callable[[], bool], *, seconds: float, what: str) -> None:
 def test_an_application_begins_with_what_it_was_given_then_gives_back_and_grows_and_every_record_comes_out_once(
     spark_on: SparkOn, tmp_path: Path, ticks: Ticks, detached: list[Attachment]
 ) -> None:
+    from elastream.development.emulated_capacity import limited
     from elastream.jobs.inputs import embedded
     from elastream.jobs.judging import inputs_of, judge
     from elastream.jobs.output import writer, written
     from elastream.jobs.passing import Deduplicate
-    from elastream.spark.capacity import limited
 
     job, options = Deduplicate(), {"workload": "step(100, 2k, at=25s)", "duration": "38s", "partitions": "8"}
     with spark_on(executors=4, settings=ELASTIC) as spark:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from elastream.spark.capacity import EmulatedCapacity
+from elastream.development.emulated_capacity import EmulatedCapacity
 from tests.spark.driving import SparkOn
 from tests.spark.hiding import hiding
 

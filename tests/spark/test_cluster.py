@@ -20,11 +20,11 @@ from elastream.cli import main
 from elastream.core.errors import CannotRun
 from elastream.daemons.processes import Process, command_line, descendants, process
 from elastream.daemons.state_folder import remove_if_left
+from elastream.development.cluster.daemon_settings import page_key
+from elastream.development.cluster.folder import ClusterFolder
+from elastream.development.cluster.local_cluster import ClusterSettings, LocalCluster
+from elastream.development.cluster.master_page import token
 from elastream.spark.admission import require_admission
-from elastream.spark.cluster import ClusterSettings, LocalCluster
-from elastream.spark.cluster_folder import ClusterFolder
-from elastream.spark.daemon_settings import page_key
-from elastream.spark.master_page import token
 from tests.spark.driving import SHORT_LIVED, driver
 from tests.spark.sockets import LOOPBACKS, listening
 from tests.users import begin_as_nobody
@@ -40,7 +40,7 @@ SMALL = ClusterSettings(workers=1, cores=1, memory="1g")
 HOLDER = """
 import signal, sys
 from elastream.spark.admission import require_admission
-from elastream.spark.cluster import ClusterSettings, LocalCluster
+from elastream.development.cluster.local_cluster import ClusterSettings, LocalCluster
 
 with LocalCluster(ClusterSettings(workers=1, cores=1, memory="1g")) as cluster:
     if "executor" in sys.argv:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from elastream.spark.cluster import LocalCluster
+from elastream.development.cluster.local_cluster import LocalCluster
 from tests.spark.exactly_once.actions import ACTIONS, Scene, act
 from tests.spark.exactly_once.application import Application
 from tests.spark.exactly_once.inputs import ROCKSDB_ONLY

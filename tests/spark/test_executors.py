@@ -19,8 +19,8 @@ from elastream.core.errors import ApplyFailed
 from elastream.core.guards.scarce_cluster import ScarceCluster
 from elastream.core.knowledge import Knowledge
 from elastream.core.observation import Pool
+from elastream.development.cluster.local_cluster import LocalCluster
 from elastream.loop.clock import SystemClock
-from elastream.spark.cluster import LocalCluster
 from elastream.spark.executors import Limits
 from elastream.spark.observing import POOL
 from elastream.spark.platform import SparkPlatform

@@ -49,7 +49,7 @@ class Feed:
 
 @pytest.mark.full
 def test_files_that_keep_coming_are_a_lag_that_executors_follow(spark_on: SparkOn, tmp_path: Path) -> None:
-    from elastream.spark.capacity import limited
+    from elastream.development.emulated_capacity import limited
 
     (tmp_path / "in").mkdir()
     feed, ticks = Feed(tmp_path / "in"), Ticks()

@@ -24,7 +24,7 @@ __all__ = ["detached", "ticks"]
 def test_work_of_no_query_starves_none_and_a_blocked_sink_is_named_and_buys_nothing(
     spark_on: SparkOn, tmp_path: Path, ticks: Ticks, detached: list[Attachment]
 ) -> None:
-    from elastream.spark.source import stream
+    from elastream.development.embedded_source import stream
 
     blocks, released = threading.Event(), threading.Event()
 

@@ -13,11 +13,11 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from elastream.core.credible import credible
 from elastream.core.observation import Observation, Query
+from elastream.development.cluster.local_cluster import LocalCluster
+from elastream.development.embedded_source import newest, stream
 from elastream.loop.clock import SystemClock
-from elastream.spark.cluster import LocalCluster
 from elastream.spark.observing import Observing
 from elastream.spark.roster import Registered
-from elastream.spark.source import newest, stream
 from elastream.spark.watch import JvmWatch
 from tests.spark.driving import driver
 from tests.unit.spark.reading import FixedSizes

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from elastream.development.cluster.local_cluster import LocalCluster
 from elastream.jobs.catalogue import jobs
 from elastream.jobs.judging import inputs_of, judge
 from elastream.jobs.output import written
 from elastream.jobs.settings import settings_of
-from elastream.spark.cluster import LocalCluster
 from tests.jobs.running import run
 from tests.spark.driving import driver
 

@@ -16,9 +16,9 @@ import pytest
 
 from elastream.daemons.java import java_home
 from elastream.daemons.processes import descendants, process
+from elastream.development.cluster.folder import ClusterFolder
+from elastream.development.cluster.local_cluster import LocalCluster, spark_home
 from elastream.launch import LAUNCHER
-from elastream.spark.cluster import LocalCluster, spark_home
-from elastream.spark.cluster_folder import ClusterFolder
 from tests.spark.driving import SHORT_LIVED
 
 pytestmark = pytest.mark.needs("spark")

@@ -12,9 +12,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from elastream.core.errors import BadInput
-from elastream.spark.capacity import limited
-from elastream.spark.cluster import LocalCluster
-from elastream.spark.source import events, newest, stream
+from elastream.development.cluster.local_cluster import LocalCluster
+from elastream.development.embedded_source import events, newest, stream
+from elastream.development.emulated_capacity import limited
 from tests.spark.driving import driver
 from tests.spark.hiding import hiding
 

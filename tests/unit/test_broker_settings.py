@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from elastream.core.errors import BadInput
-from elastream.kafka.broker import BrokerSettings, LocalBroker
-from elastream.kafka.broker_daemon import properties, server_settings, with_password
-from elastream.kafka.broker_folder import BrokerError, BrokerFolder
-from elastream.kafka.topics import add_partitions, create_topic
+from elastream.development.kafka.daemon import properties, server_settings, with_password
+from elastream.development.kafka.folder import BrokerError, BrokerFolder
+from elastream.development.kafka.local_broker import BrokerSettings, LocalBroker
+from elastream.development.kafka.topics import add_partitions, create_topic
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import pytest
 pytest.importorskip("pyspark", reason="needs pyspark, though no Java")
 
 from elastream.core.errors import BadInput
-from elastream.spark.capacity import NOWHERE, EmulatedCapacity, Executor, slowed, this_executor
-from elastream.spark.timescale import TimeScale, require_same
+from elastream.development.emulated_capacity import NOWHERE, EmulatedCapacity, Executor, slowed, this_executor
+from elastream.development.time_scale import TimeScale, require_same
 
 
 def old(executor_id: str) -> Executor:

@@ -7,7 +7,7 @@ import pytest
 
 from elastream.cli import main
 from elastream.daemons.processes import Process
-from elastream.spark.cluster_folder import ClusterFolder, ClusterState
+from elastream.development.cluster.folder import ClusterFolder, ClusterState
 
 GONE = Process(pid=1, started="before the flood", owner=0, command=("init",))
 

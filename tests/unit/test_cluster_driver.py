@@ -7,10 +7,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from elastream.spark import driver
-from elastream.spark.cluster_folder import ClusterError, ClusterFolder
-from elastream.spark.daemon_settings import write_daemon_settings, write_driver_settings
-from elastream.spark.driver import DriverEnvironment, settings_for_driver, with_properties
+from elastream.development.cluster import driver
+from elastream.development.cluster.daemon_settings import write_daemon_settings, write_driver_settings
+from elastream.development.cluster.driver import DriverEnvironment, settings_for_driver, with_properties
+from elastream.development.cluster.folder import ClusterError, ClusterFolder
 
 SECRET = "spark.authenticate.secret"
 SUBMIT = "PYSPARK_SUBMIT_ARGS"

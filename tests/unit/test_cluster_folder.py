@@ -14,7 +14,7 @@ from elastream.daemons.private_folder import write_private
 from elastream.daemons.processes import Process, this_process
 from elastream.daemons.state_folder import remove_if_left, standing, temporary
 from elastream.daemons.supervisor import Orders, the_folder
-from elastream.spark.cluster_folder import ClusterError, ClusterFolder, ClusterState
+from elastream.development.cluster.folder import ClusterError, ClusterFolder, ClusterState
 
 GONE = Process(pid=1, started="before the flood", owner=0, command=("init",))
 

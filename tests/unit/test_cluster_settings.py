@@ -7,9 +7,7 @@ import pytest
 
 from elastream.core.errors import BadInput
 from elastream.daemons.memory import mebibytes
-from elastream.spark.cluster import ClusterSettings, LocalCluster, spark_home
-from elastream.spark.cluster_folder import SECRET, ClusterError, ClusterFolder
-from elastream.spark.daemon_settings import (
+from elastream.development.cluster.daemon_settings import (
     PAGE_KEY,
     daemon_environment,
     properties,
@@ -17,6 +15,8 @@ from elastream.spark.daemon_settings import (
     write_daemon_settings,
     write_driver_settings,
 )
+from elastream.development.cluster.folder import SECRET, ClusterError, ClusterFolder
+from elastream.development.cluster.local_cluster import ClusterSettings, LocalCluster, spark_home
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ import pytest
 
 from elastream.core.errors import BadInput
 from elastream.daemons.processes import this_process
-from elastream.spark import clusters
-from elastream.spark.cluster_folder import ClusterFolder, ClusterState
-from elastream.spark.clusters import find_cluster, read_master
+from elastream.development.cluster import finder
+from elastream.development.cluster.finder import find_cluster, read_master
+from elastream.development.cluster.folder import ClusterFolder, ClusterState
 
 URL = "spark://127.0.0.1:40123"
 
@@ -18,8 +18,8 @@ URL = "spark://127.0.0.1:40123"
 def standing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ClusterFolder:
     """The folder of the cluster without a name of its own; no other one runs on this machine."""
     folder = ClusterFolder(path=tmp_path / "standing")
-    monkeypatch.setattr(clusters, "standing_folder", lambda: folder)
-    monkeypatch.setattr(clusters, "process_ids", lambda: iter([]))
+    monkeypatch.setattr(finder, "standing_folder", lambda: folder)
+    monkeypatch.setattr(finder, "process_ids", lambda: iter([]))
     return folder
 
 
@@ -50,9 +50,9 @@ def test_an_address_of_a_cluster_of_ones_own_is_recognised(
     start(standing, "spark://127.0.0.1:1")
     second = start(ClusterFolder(path=tmp_path / "second"))
     words = ["java", "org.apache.spark.deploy.master.Master", "--properties-file", str(second.conf / "daemon.conf")]
-    monkeypatch.setattr(clusters, "IS_LINUX", True)
-    monkeypatch.setattr(clusters, "process_ids", lambda: iter([1, 2]))
-    monkeypatch.setattr(clusters, "command_line", {1: ["sh"], 2: words}.__getitem__)
+    monkeypatch.setattr(finder, "IS_LINUX", True)
+    monkeypatch.setattr(finder, "process_ids", lambda: iter([1, 2]))
+    monkeypatch.setattr(finder, "command_line", {1: ["sh"], 2: words}.__getitem__)
     assert find_cluster(URL) == second
     assert find_cluster("spark://127.0.0.1:1") == standing
 

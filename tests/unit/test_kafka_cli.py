@@ -7,7 +7,7 @@ import pytest
 
 from elastream.cli import main
 from elastream.daemons.processes import Process
-from elastream.kafka.broker_folder import BrokerFolder, BrokerState
+from elastream.development.kafka.folder import BrokerFolder, BrokerState
 
 GONE = Process(pid=1, started="before the flood", owner=0, command=("init",))
 

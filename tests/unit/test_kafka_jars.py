@@ -8,8 +8,16 @@ from types import SimpleNamespace
 
 import pytest
 
-from elastream.kafka import jars
-from elastream.kafka.jars import JarsNotFound, broker_jars, connector_jars, coordinates, folder_of, hashes, lacking
+from elastream.development.kafka import jars
+from elastream.development.kafka.jars import (
+    JarsNotFound,
+    broker_jars,
+    connector_jars,
+    coordinates,
+    folder_of,
+    hashes,
+    lacking,
+)
 
 LIST = jars.HASHES
 
@@ -27,7 +35,7 @@ FETCH = """
 import sys
 from pathlib import Path
 from types import SimpleNamespace
-from elastream.kafka import jars
+from elastream.development.kafka import jars
 
 jars.java_home = lambda: SimpleNamespace(path=sys.argv[1])
 jars.HASHES = Path(sys.argv[1]) / "jars.sha256"

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from elastream.spark.cluster_folder import ClusterFolder
-from elastream.spark.daemon_settings import write_daemon_settings, write_driver_settings
+from elastream.development.cluster.daemon_settings import write_daemon_settings, write_driver_settings
+from elastream.development.cluster.folder import ClusterFolder
 from tests.unit.launching import launched, make_pyspark
 
 SHOW = """

@@ -22,13 +22,13 @@ from elastream.daemons.client import down
 from elastream.daemons.private_folder import NotPrivate
 from elastream.daemons.processes import Process, process, this_process
 from elastream.daemons.state_folder import VERSION, DaemonState, StateFolder, standing, temporary
+from elastream.development.cluster import finder
+from elastream.development.cluster.finder import find_cluster, read_master
+from elastream.development.cluster.folder import ClusterFolder, ClusterState
+from elastream.development.cluster.master_page import master_page
+from elastream.development.kafka.folder import BrokerFolder, BrokerState
 from elastream.journal.folder_lock import FolderLock
 from elastream.journal.resume import last_size, resume
-from elastream.kafka.broker_folder import BrokerFolder, BrokerState
-from elastream.spark import clusters
-from elastream.spark.cluster_folder import ClusterFolder, ClusterState
-from elastream.spark.clusters import find_cluster, read_master
-from elastream.spark.master_page import master_page
 from tests.unit.journal_samples import observation, planner, record
 from tests.users import as_nobody, begin_as_nobody
 
@@ -251,12 +251,12 @@ def test_a_driver_is_sent_to_no_cluster_of_theirs(
     path = shared / "theirs"
     as_nobody(lambda: forge_folder(path, "cluster", forged(ClusterFolder, target), 0o777))
     words = ["java", "org.apache.spark.deploy.master.Master", "--properties-file", str(path / "conf" / "daemon.conf")]
-    monkeypatch.setattr(clusters, "process_ids", lambda: iter([1]))
-    monkeypatch.setattr(clusters, "command_line", lambda pid: words)
+    monkeypatch.setattr(finder, "process_ids", lambda: iter([1]))
+    monkeypatch.setattr(finder, "command_line", lambda pid: words)
     assert find_cluster(URL) is None
     folder = standing(ClusterFolder)
     as_nobody(lambda: forge_folder(folder.path, "cluster", forged(ClusterFolder, target)))
-    for named in (str(path), clusters.NAME):
+    for named in (str(path), finder.NAME):
         with pytest.raises(NotPrivate, match="of nobody and not of you, root"):
             read_master(named)
 

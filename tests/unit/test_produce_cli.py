@@ -6,8 +6,8 @@ import pytest
 
 from elastream.cli import main
 from elastream.cli.produce_view import ProduceView
-from elastream.kafka.producer_client import Target, read_client_file
-from elastream.kafka.producer_verdict import Standing
+from elastream.development.kafka.producer_client import Target, read_client_file
+from elastream.development.kafka.producer_verdict import Standing
 
 NOBODY = ["--bootstrap", "127.0.0.1:1"]
 BEGIN = ["produce", "keyed", "--workload", "constant(1k)", *NOBODY]

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from elastream.core.errors import BadInput
+from elastream.development.kafka.producer import ProducerRun, Production, Troubles, start_of
+from elastream.development.kafka.producer_verdict import Standing, Verdict
 from elastream.events.options import events, parse_options
 from elastream.events.wire import messages
-from elastream.kafka.producer import ProducerRun, Production, Troubles, start_of
-from elastream.kafka.producer_verdict import Standing, Verdict
 
 START_S = 1_000_000.0
 

@@ -16,7 +16,7 @@ SIMULATE = (
 
 PRODUCE = """
 from elastream.cli.produce_view import ProduceView
-from elastream.kafka.producer_verdict import Standing
+from elastream.development.kafka.producer_verdict import Standing
 
 with ProduceView(paced=True) as view:
     for second in range(12):

@@ -107,7 +107,7 @@ def _run(plan: BenchPlan, *, quiet: bool) -> BenchResult:
 
     jars: list[Path] = []
     if plan.sink == "kafka":
-        from elastream.kafka.jars import connector_jars
+        from elastream.development.kafka.jars import connector_jars
 
         jars = connector_jars(tell)
     with TemporaryDirectory(prefix="elastream-bench-") as name, Progress(2, 1.0, quiet=quiet) as progress:

@@ -13,8 +13,8 @@ from elastream.cli.options import Json
 from elastream.cli.output import console, print_json, tell
 
 if TYPE_CHECKING:
-    from elastream.spark.cluster_folder import ClusterFolder
-    from elastream.spark.cluster_status import ClusterStatus
+    from elastream.development.cluster.folder import ClusterFolder
+    from elastream.development.cluster.status import ClusterStatus
 
 Folder = Annotated[
     Path | None,
@@ -57,11 +57,11 @@ def up(
 
     elastream cluster up --folder second --workers 1 --cores 2 --memory 1g
     """
-    from elastream.spark.cluster import ClusterSettings, spark_home
-    from elastream.spark.cluster import up as start
-    from elastream.spark.cluster_folder import ClusterError
-    from elastream.spark.cluster_status import status as look
-    from elastream.spark.clusters import NAME
+    from elastream.development.cluster.finder import NAME
+    from elastream.development.cluster.folder import ClusterError
+    from elastream.development.cluster.local_cluster import ClusterSettings, spark_home
+    from elastream.development.cluster.local_cluster import up as start
+    from elastream.development.cluster.status import status as look
 
     settings = ClusterSettings(workers=workers, cores=cores, memory=memory, folder=folder)
     spark_home()
@@ -104,7 +104,7 @@ def status(folder: Folder = None, json: Json = False) -> None:
 
     elastream cluster status --json
     """
-    from elastream.spark.cluster_status import status as look
+    from elastream.development.cluster.status import status as look
 
     now = look(_folder(folder))
     lines = [_sentence(now), f"applications: {', '.join(now.applications) or 'none'}"]
@@ -112,7 +112,7 @@ def status(folder: Folder = None, json: Json = False) -> None:
 
 
 def _folder(folder: Path | None) -> ClusterFolder:
-    from elastream.spark.cluster_folder import ClusterFolder, standing_folder
+    from elastream.development.cluster.folder import ClusterFolder, standing_folder
 
     return standing_folder() if folder is None else ClusterFolder(path=folder.absolute())
 

@@ -12,8 +12,8 @@ from elastream.cli.options import Json
 from elastream.cli.output import console, print_json, tell
 
 if TYPE_CHECKING:
-    from elastream.kafka.broker_folder import BrokerFolder
-    from elastream.kafka.broker_status import BrokerStatus
+    from elastream.development.kafka.folder import BrokerFolder
+    from elastream.development.kafka.status import BrokerStatus
 
 Folder = Annotated[
     Path | None,
@@ -55,11 +55,11 @@ def up(
 
     elastream kafka up --folder second --port 9092 --heap 1g
     """
-    from elastream.kafka.broker import BrokerSettings
-    from elastream.kafka.broker import up as start
-    from elastream.kafka.broker_folder import BrokerError
-    from elastream.kafka.broker_status import status as look
-    from elastream.kafka.jars import silently
+    from elastream.development.kafka.folder import BrokerError
+    from elastream.development.kafka.jars import silently
+    from elastream.development.kafka.local_broker import BrokerSettings
+    from elastream.development.kafka.local_broker import up as start
+    from elastream.development.kafka.status import status as look
 
     settings = BrokerSettings(port=port, heap=heap, folder=folder)
     where, _, is_new = start(settings, silently if json else tell)
@@ -93,7 +93,7 @@ def status(folder: Folder = None, json: Json = False) -> None:
 
     elastream kafka status --json
     """
-    from elastream.kafka.broker_status import status as look
+    from elastream.development.kafka.status import status as look
 
     now = look(_folder(folder))
     lines = [_sentence(now)]
@@ -101,7 +101,7 @@ def status(folder: Folder = None, json: Json = False) -> None:
 
 
 def _folder(folder: Path | None) -> BrokerFolder:
-    from elastream.kafka.broker_folder import BrokerFolder, standing_folder
+    from elastream.development.kafka.folder import BrokerFolder, standing_folder
 
     return standing_folder() if folder is None else BrokerFolder(path=folder.absolute())
 

@@ -14,8 +14,8 @@ from elastream.core.errors import BadInput, ElastreamError
 if TYPE_CHECKING:
     from elastream.cli.live_run import LivePlan, LiveResult
     from elastream.cli.liveview import LiveView
-    from elastream.spark.capacity import EmulatedCapacity
-    from elastream.spark.timescale import TimeScale
+    from elastream.development.emulated_capacity import EmulatedCapacity
+    from elastream.development.time_scale import TimeScale
 
 LIVE: dict[str, Any] = {
     # The job that shows most: it keeps state, and gives out every event, so that each of them is compared. Windows wait
@@ -144,10 +144,10 @@ def planned(
     from elastream.cli.pairs import read_pairs
     from elastream.cli.reading import plain_settings, read_bounds, read_guards, read_policy, read_seconds
     from elastream.core.slo import Slo
+    from elastream.development.cluster.finder import read_master
+    from elastream.development.time_scale import TimeScale
     from elastream.jobs.output import check_sink
     from elastream.jobs.running import events_to_come
-    from elastream.spark.clusters import read_master
-    from elastream.spark.timescale import TimeScale
     from elastream.workloads import parse_workload
 
     chosen = read_policy(policy)
@@ -192,7 +192,7 @@ def planned(
 def _capacity(text: str, scale: TimeScale) -> EmulatedCapacity | None:
     """What a slot is limited to, or None if it is not."""
     from elastream.core.quantity import parse_quantity
-    from elastream.spark.capacity import EmulatedCapacity
+    from elastream.development.emulated_capacity import EmulatedCapacity
 
     if text == "real":
         return None

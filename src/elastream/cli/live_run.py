@@ -14,6 +14,11 @@ from elastream.cli.liveview import LiveView
 from elastream.cli.output import tell
 from elastream.core.slo import Slo
 from elastream.daemons.stderr import stderr_to
+from elastream.development.cluster.daemon_settings import JAVA_OPTIONS, LITTLE_WORK
+from elastream.development.cluster.driver import DriverEnvironment, settings_for_driver
+from elastream.development.cluster.finder import Master
+from elastream.development.emulated_capacity import EmulatedCapacity
+from elastream.development.time_scale import TimeScale
 from elastream.jobs.batches import Batch
 from elastream.jobs.inputs import embedded, sound
 from elastream.jobs.job import Job, jobs
@@ -24,11 +29,6 @@ from elastream.jobs.output import told, writer, written
 from elastream.jobs.running import events_to_come, run_to_the_end
 from elastream.jobs.settings import read_limit, settings_of
 from elastream.spark.admission import require_admission
-from elastream.spark.capacity import EmulatedCapacity
-from elastream.spark.clusters import Master
-from elastream.spark.daemon_settings import JAVA_OPTIONS, LITTLE_WORK
-from elastream.spark.driver import DriverEnvironment, settings_for_driver
-from elastream.spark.timescale import TimeScale
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -258,7 +258,7 @@ def _connector(plan: LivePlan) -> dict[str, str]:
     """What writing to Kafka needs."""
     if plan.sink != "kafka":
         return {}
-    from elastream.kafka.jars import connector_jars
+    from elastream.development.kafka.jars import connector_jars
 
     return {"spark.jars": ",".join(map(str, connector_jars(tell)))}
 
@@ -279,7 +279,7 @@ def _cluster(plan: LivePlan, view: LiveView) -> Iterator[dict[str, str]]:
     if plan.master is not None:
         yield from _joined(plan.master)
         return
-    from elastream.spark.cluster import ClusterSettings, LocalCluster
+    from elastream.development.cluster.local_cluster import ClusterSettings, LocalCluster
 
     most = plan.executors[1]
     view.begin(f"starting a cluster with room for {most} executors")

@@ -18,9 +18,9 @@ from elastream.core.errors import BadInput, ElastreamError, UnknownName
 if TYPE_CHECKING:
     from confluent_kafka import Producer
 
+    from elastream.development.kafka.producer import Production, Troubles
+    from elastream.development.kafka.producer_client import Target
     from elastream.jobs.job import Stream
-    from elastream.kafka.producer import Production, Troubles
-    from elastream.kafka.producer_client import Target
 
 
 PARTITIONS = 4
@@ -83,9 +83,9 @@ def produce(
 
     elastream produce wordcount --workload 'constant(2k)' --bootstrap localhost:9092 --topic sentences --create
     """  # noqa: E501 - an example is one line
+    from elastream.development.kafka.producer import Production, Troubles, start_of
+    from elastream.development.kafka.producer_client import Target, connect, read_client_file
     from elastream.events.options import parse_options
-    from elastream.kafka.producer import Production, Troubles, start_of
-    from elastream.kafka.producer_client import Target, connect, read_client_file
 
     made, more = _source_options(source, workload, read_pairs(option or (), "--option"))
     given = _event_options({**made, "seed": seed, "partitions": partitions, "duration": duration, "rows": rows}, more)
@@ -150,8 +150,8 @@ def _source_options(source: str, workload: str, more: Mapping[str, str]) -> tupl
 
 
 def _partitions(producer: Producer, target: Target, troubles: Troubles, wanted: int | None, *, create: bool) -> int:
-    from elastream.kafka.producer_client import topic_partitions
-    from elastream.kafka.topics import create_topic
+    from elastream.development.kafka.producer_client import topic_partitions
+    from elastream.development.kafka.topics import create_topic
 
     found = topic_partitions(producer, target, troubles)
     if found is None and not create:
@@ -169,7 +169,7 @@ def _partitions(producer: Producer, target: Target, troubles: Troubles, wanted: 
 
 def _run(producer: Producer, troubles: Troubles, production: Production) -> None:
     from elastream.cli.produce_view import ProduceView
-    from elastream.kafka.producer import ProducerRun
+    from elastream.development.kafka.producer import ProducerRun
 
     with _signals() as caught, ProduceView(paced=production.paced) as view:
         run = ProducerRun(

@@ -14,7 +14,7 @@ from elastream.cli.strips import compact
 if TYPE_CHECKING:
     from rich.status import Status
 
-    from elastream.kafka.producer_verdict import Standing
+    from elastream.development.kafka.producer_verdict import Standing
 
 LINE_EVERY_S = 5.0
 # Rates are over the last seconds: long enough to be steady, short enough to follow a spike.

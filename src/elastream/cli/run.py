@@ -82,9 +82,9 @@ def run(
 
     spark-submit --master URL --conf spark.elastream.executors.max=16 "$(elastream launcher)" app.py --its-own options
     """
+    from elastream.development.cluster.finder import read_master
     from elastream.launch import LAUNCHER
     from elastream.launch.orders import Orders, assigned, checked_properties, checked_script
-    from elastream.spark.clusters import read_master
 
     place = read_master(master) if master is not None else None
     settings = {

@@ -22,7 +22,7 @@ ROWS_PER_ARROW_BATCH = 16_384
 class Generator(Protocol):
     """Makes events. Another one is named `package.module:Class` in the option `generator`.
 
-    Its package must be where tasks run, unless it is ours, which is shipped: see `spark/shipping.py`. A frozen
+    Its package must be where tasks run, unless it is ours, which is shipped: see `development/shipping.py`. A frozen
     dataclass: its repr tells a checkpoint whether the events are still the same.
     """
 

@@ -38,7 +38,7 @@ def stream_options(job: Job, options: Mapping[str, str]) -> dict[str, dict[str, 
 
 def embedded(spark: SparkSession, job: Job, options: Mapping[str, str]) -> dict[str, Input]:
     """All streams from `format("elastream")`."""
-    from elastream.spark.source import stream as read
+    from elastream.development.embedded_source import stream as read
 
     given = stream_options(job, options)
     frames = {}

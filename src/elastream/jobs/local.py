@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from elastream.daemons.java import java_home
 from elastream.daemons.ports import LOOPBACK
+from elastream.development.cluster.driver import DriverEnvironment
 from elastream.jobs.settings import settings_of
-from elastream.spark.driver import DriverEnvironment
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 from elastream.core.errors import BadInput, ElastreamError
 from elastream.core.sanitizer import REDACTION, use_pattern
+from elastream.development.cluster.driver import SUBMIT_ARGS
 from elastream.launch.orders import Orders, read_orders
 from elastream.launch.script import run_as_main
 from elastream.launch.telling import say, take_over_warnings
-from elastream.spark.driver import SUBMIT_ARGS
 
 
 def launch(arguments: Sequence[str]) -> None:

@@ -21,6 +21,15 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from elastream.attachment import Attachment, SwitchedOff, attach
 from elastream.core.errors import BadInput, CannotRun, ElastreamError
 from elastream.core.sanitizer import REDACTION, use_pattern
+from elastream.development.cluster.driver import (
+    SUBMIT_ARGS,
+    DriverEnvironment,
+    running_gateway,
+    settings_for_driver,
+    with_properties,
+)
+from elastream.development.cluster.finder import find_cluster
+from elastream.development.cluster.folder import ClusterFolder
 from elastream.launch import LAUNCHER, partitions
 from elastream.launch.orders import Orders
 from elastream.launch.outside import outside
@@ -37,14 +46,11 @@ from elastream.launch.setting_up import (
 )
 from elastream.launch.telling import Telling, so_many
 from elastream.spark.admission import require_admission
-from elastream.spark.cluster_folder import ClusterFolder
-from elastream.spark.clusters import find_cluster
-from elastream.spark.driver import SUBMIT_ARGS, DriverEnvironment, running_gateway, settings_for_driver, with_properties
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from elastream.spark.cluster import LocalCluster
+    from elastream.development.cluster.local_cluster import LocalCluster
 
 # A driver's JVM that is told to go needs about a second; one that hangs is left to itself.
 JVM_END_S = 15.0
@@ -145,7 +151,7 @@ class Sessions:
 
     def _before_jvm(self, conf: dict[str, str]) -> dict[str, str]:
         """What only the start of the JVM can bring about."""
-        from elastream.spark.cluster import spark_home
+        from elastream.development.cluster.local_cluster import spark_home
 
         if self._orders.properties is not None:
             arguments = with_properties(os.environ.get(SUBMIT_ARGS, ""), self._orders.properties)
@@ -173,7 +179,7 @@ class Sessions:
         return {key: value for key, value in wanted.items() if key not in self._orders.conf}
 
     def _own_cluster(self, conf: dict[str, str]) -> dict[str, str]:
-        from elastream.spark.cluster import ClusterSettings, LocalCluster
+        from elastream.development.cluster.local_cluster import ClusterSettings, LocalCluster
 
         if not is_bounded(self._settings, conf):
             self._settings["executors.max"] = fitting_this_machine()
@@ -319,7 +325,7 @@ def _jvm() -> Any:
 
 
 def _kafka_jars(conf: dict[str, str], say: Callable[[str], None]) -> dict[str, str]:
-    from elastream.kafka.jars import connector_jars
+    from elastream.development.kafka.jars import connector_jars
 
     named = [jar for jar in conf.get("spark.jars", "").split(",") if jar]
     return {"spark.jars": ",".join([*named, *(str(jar) for jar in connector_jars(say))])}

@@ -4,11 +4,11 @@ import json
 import sys
 from pathlib import Path
 
+from elastream.development.kafka.jars import connector_jars
 from elastream.jobs.catalogue import jobs
 from elastream.jobs.inputs import from_kafka, sound
 from elastream.jobs.local import local_spark
 from elastream.jobs.output import writer
-from elastream.kafka.jars import connector_jars
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from elastream.daemons.processes import descendants, process
-from elastream.spark.cluster import LocalCluster
+from elastream.development.cluster.local_cluster import LocalCluster
 from tests.spark.exactly_once.checkpoint import committed, planned_rows
 from tests.spark.exactly_once.inputs import INPUTS
 

@@ -15,10 +15,10 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 import elastream
+from elastream.development.cluster.driver import DriverEnvironment, settings_for_driver
+from elastream.development.cluster.folder import ClusterFolder
 from elastream.loop.clock import SystemClock
 from elastream.spark.backend import SparkBackend
-from elastream.spark.cluster_folder import ClusterFolder
-from elastream.spark.driver import DriverEnvironment, settings_for_driver
 from elastream.spark.executors import Executors, Limits
 from elastream.spark.session import configure
 from tests.spark.driving import INTERPRETED, SHORT_LIVED

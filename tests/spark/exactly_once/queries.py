@@ -13,7 +13,7 @@ from pyspark.sql.functions import sum as total
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from elastream.spark.source import stream
+from elastream.development.embedded_source import stream
 from tests.spark.exactly_once.inputs import DELAY_S, GAP_US, INPUTS, NEAR_US, SHUFFLED_US, WINDOW_S
 
 TIME = f"timestamp_micros(unix_micros(event_time) - value * {SHUFFLED_US})"

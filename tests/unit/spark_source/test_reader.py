@@ -14,8 +14,8 @@ from pyspark import cloudpickle
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows
 
 from elastream.core.errors import BadInput, CannotRun
-from elastream.spark.shipping import shipped_by_value
-from elastream.spark.source import Reader, _check_python, events, newest
+from elastream.development.embedded_source import Reader, _check_python, events, newest
+from elastream.development.shipping import shipped_by_value
 
 OPTIONS = {"workload": "cosine(1k..9k, period=60s, noise=500)", "seed": "7", "partitions": "3", "start": "1000"}
 

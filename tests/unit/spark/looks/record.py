@@ -18,9 +18,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col, expr, udf, window
 from pyspark.sql.streaming.query import StreamingQuery
 
-from elastream.spark.cluster import ClusterSettings, LocalCluster
+from elastream.development.cluster.local_cluster import ClusterSettings, LocalCluster
+from elastream.development.embedded_source import stream
 from elastream.spark.look import parse
-from elastream.spark.source import stream
 from elastream.spark.watch import JvmWatch
 from tests.spark.driving import driver
 

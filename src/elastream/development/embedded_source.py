@@ -19,11 +19,11 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 from pyspark.sql.types import StructType
 
 from elastream.core.errors import BadInput, CannotRun
+from elastream.development.shipping import ship_by_value
 from elastream.events.generators import batches
 from elastream.events.options import SourceOptions, events, newest
 from elastream.events.timing import Stretch
 from elastream.events.wire import message_batch
-from elastream.spark.shipping import ship_by_value
 
 __all__ = ["NAME", "ElastreamSource", "Reader", "events", "newest", "register", "stream"]
 

@@ -8,9 +8,14 @@ from dataclasses import dataclass, replace
 from elastream.daemons.child_processes import Children
 from elastream.daemons.processes import this_process
 from elastream.daemons.supervisor import Pause
-from elastream.spark.cluster_folder import ClusterFolder, ClusterState
-from elastream.spark.daemon_settings import LOOPBACK, page_key, write_daemon_settings, write_driver_settings
-from elastream.spark.master_page import alive_workers, master_page
+from elastream.development.cluster.daemon_settings import (
+    LOOPBACK,
+    page_key,
+    write_daemon_settings,
+    write_driver_settings,
+)
+from elastream.development.cluster.folder import ClusterFolder, ClusterState
+from elastream.development.cluster.master_page import alive_workers, master_page
 
 DEPLOY = "org.apache.spark.deploy"
 # A worker ends its executors when asked to leave, which takes a fraction of a second; a loaded machine needs more.

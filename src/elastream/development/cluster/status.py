@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
-from elastream.spark.cluster_folder import ClusterFolder, ClusterState
-from elastream.spark.daemon_settings import page_key
-from elastream.spark.master_page import alive_workers, master_page
+from elastream.development.cluster.daemon_settings import page_key
+from elastream.development.cluster.folder import ClusterFolder, ClusterState
+from elastream.development.cluster.master_page import alive_workers, master_page
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

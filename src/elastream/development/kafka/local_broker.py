@@ -20,10 +20,10 @@ from elastream.daemons.client import END_WITHIN_S, SupervisorClient
 from elastream.daemons.java import java_home
 from elastream.daemons.memory import mebibytes
 from elastream.daemons.supervisor import Orders
-from elastream.kafka.broker_folder import BrokerError, BrokerFolder, BrokerState, standing_folder
-from elastream.kafka.jars import Tell, broker_jars, silently
+from elastream.development.kafka.folder import BrokerError, BrokerFolder, BrokerState, standing_folder
+from elastream.development.kafka.jars import Tell, broker_jars, silently
 
-SUPERVISOR = "elastream.kafka.broker_supervisor"
+SUPERVISOR = "elastream.development.kafka.supervisor"
 # With less it does not start, or spends its time collecting garbage.
 LEAST_HEAP_MIB = 128
 

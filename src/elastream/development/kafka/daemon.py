@@ -14,7 +14,7 @@ from elastream.daemons.ports import LOOPBACK, ReservedPort
 from elastream.daemons.private_folder import write_private
 from elastream.daemons.processes import this_process
 from elastream.daemons.supervisor import Pause
-from elastream.kafka.broker_folder import BrokerError, BrokerFolder, BrokerState
+from elastream.development.kafka.folder import BrokerError, BrokerFolder, BrokerState
 
 # Said once the controller has let the broker in, so that a record that is written then can be read.
 READY_LINE = "Kafka Server started"

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 
 from elastream.daemons.private_folder import write_private
-from elastream.spark.cluster_folder import SECRET, ClusterFolder
+from elastream.development.cluster.folder import SECRET, ClusterFolder
 
 LOOPBACK = "127.0.0.1"
 # Comes with Spark 4, and shows a page only to those who sign their request.

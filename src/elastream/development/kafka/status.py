@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from elastream.kafka.broker_folder import BrokerFolder, BrokerState
+from elastream.development.kafka.folder import BrokerFolder, BrokerState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

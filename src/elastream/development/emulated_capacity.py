@@ -15,8 +15,8 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame
 
 from elastream.core.errors import BadInput, UnknownName
-from elastream.spark.shipping import shipped_by_value
-from elastream.spark.timescale import TimeScale
+from elastream.development.shipping import shipped_by_value
+from elastream.development.time_scale import TimeScale
 
 
 @dataclass(frozen=True, kw_only=True)

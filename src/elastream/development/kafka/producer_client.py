@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from elastream.core.errors import BadInput, ElastreamError
 from elastream.core.extras import MissingExtra
-from elastream.kafka.producer import Troubles
-from elastream.kafka.topics import quiet
+from elastream.development.kafka.producer import Troubles
+from elastream.development.kafka.topics import quiet
 
 if TYPE_CHECKING:
     from confluent_kafka import Producer

@@ -16,10 +16,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from elastream.core.errors import BadInput
+from elastream.development.kafka.producer_verdict import Standing, Verdict
 from elastream.events.generators import ROWS_PER_ARROW_BATCH, batches
 from elastream.events.options import SourceOptions
 from elastream.events.wire import messages
-from elastream.kafka.producer_verdict import Standing, Verdict
 
 # Between two looks at what is due: short beside any delay that is measured, long enough to cost nothing.
 TICK_S = 0.025

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 from elastream.daemons.supervisor import Pause, main
-from elastream.spark.cluster_folder import ClusterFolder
-from elastream.spark.daemon_settings import daemon_environment
-from elastream.spark.daemons import MasterAndWorkers, Sizes
+from elastream.development.cluster.daemon_settings import daemon_environment
+from elastream.development.cluster.daemons import MasterAndWorkers, Sizes
+from elastream.development.cluster.folder import ClusterFolder
 
 
 def describe(

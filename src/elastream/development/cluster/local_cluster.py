@@ -20,16 +20,16 @@ from elastream.daemons.client import SupervisorClient
 from elastream.daemons.java import java_home
 from elastream.daemons.memory import mebibytes
 from elastream.daemons.supervisor import Orders
-from elastream.spark.cluster_folder import ClusterError, ClusterFolder, ClusterState, standing_folder
-from elastream.spark.daemon_settings import page_key
-from elastream.spark.driver import DriverEnvironment, settings_for_driver
-from elastream.spark.master_page import master_page
+from elastream.development.cluster.daemon_settings import page_key
+from elastream.development.cluster.driver import DriverEnvironment, settings_for_driver
+from elastream.development.cluster.folder import ClusterError, ClusterFolder, ClusterState, standing_folder
+from elastream.development.cluster.master_page import master_page
 
 # More than anyone's machine holds; a slip of the keyboard should not start a thousand JVMs.
 MOST_WORKERS = 64
 # With less, master and workers spend their time collecting garbage or do not start.
 LEAST_DAEMON_MIB = 128
-SUPERVISOR = "elastream.spark.supervisor"
+SUPERVISOR = "elastream.development.cluster.supervisor"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

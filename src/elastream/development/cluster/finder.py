@@ -7,7 +7,7 @@ from pathlib import Path
 from elastream.core.errors import BadInput
 from elastream.daemons.private_folder import NotPrivate
 from elastream.daemons.processes import IS_LINUX, command_line, process_ids
-from elastream.spark.cluster_folder import ClusterError, ClusterFolder, standing_folder
+from elastream.development.cluster.folder import ClusterError, ClusterFolder, standing_folder
 
 NAME = "cluster"
 """Of the one that `elastream cluster up` starts without a folder."""

@@ -1,0 +1,1 @@
+"""A Spark cluster on this machine: a standalone master and workers, closed to others."""

@@ -1,1 +1,0 @@
-"""All that touches Kafka."""
