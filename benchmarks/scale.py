@@ -34,11 +34,11 @@ from elastream.loop.clock import VirtualClock
 from elastream.loop.controller import Controller
 from elastream.loop.planner import Planner
 from elastream.policies import policies
-from elastream.spark.executors import Executors
-from elastream.spark.janino import make
-from elastream.spark.observing import POOL, PROVIDES, Observing
+from elastream.spark.jvm.compiler import make
+from elastream.spark.observe.observer import POOL, PROVIDES, Observer
 from elastream.spark.platform import use_of
-from elastream.spark.roster import Registered
+from elastream.spark.scale.executors import Executors
+from elastream.spark.scale.roster import Registered
 from tests.spark.events.jvm import EventPlayer, compile_beside, jvm
 
 EXECUTORS, CORES = 1_000, 4
@@ -189,7 +189,7 @@ class ScalePlatform:
         self.bytes = 0
         self._player = player
         self._clock = clock
-        self._observing = Observing(application="scale", bounds=(1, EXECUTORS), slots_per_worker=CORES)
+        self._observing = Observer(application="scale", bounds=(1, EXECUTORS), slots_per_worker=CORES)
         self._use: Any = None
 
     def observe(self) -> Observation:

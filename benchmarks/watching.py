@@ -19,10 +19,10 @@ from elastream.core.decision import Decision
 from elastream.development.cluster.local_cluster import ClusterSettings, LocalCluster
 from elastream.development.emulated_capacity import EmulatedCapacity
 from elastream.loop.clock import SystemClock
+from elastream.spark.jvm.listener import JvmListener
+from elastream.spark.observe.host_usage import HostUsage
 from elastream.spark.platform import SparkPlatform
 from elastream.spark.session import configure
-from elastream.spark.usage import HostUsage
-from elastream.spark.watch import JvmWatch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -108,7 +108,7 @@ def cost_of_being_watched(spark: SparkSession, query: Any) -> None:
     shares, waits = [], []
     for _ in range(ROUNDS):
         without = cpu_per_batch(query, usage, lambda: None)
-        watch = JvmWatch.install(spark)
+        watch = JvmListener.install(spark)
         before, first = listening_ms(spark), query.lastProgress["batchId"]
         watched = cpu_per_batch(query, usage, watch.look)
         waits.append((listening_ms(spark) - before) / int(query.lastProgress["batchId"] - first))

@@ -289,7 +289,7 @@ MUTANTS = (
     ),
     Mutant(
         fault="a batch counts as committed as soon as it is planned",
-        file="src/elastream/spark/following.py",
+        file="src/elastream/spark/observe/query_tracker.py",
         before="committed=at(seen.committed, place),\n                available",
         after="committed=at(seen.available, place),\n                available",
         test="tests/unit/spark/test_observing.py::"
@@ -297,21 +297,21 @@ MUTANTS = (
     ),
     Mutant(
         fault="what retention has deleted unread counts as backlog",
-        file="src/elastream/spark/kafka_log.py",
+        file="src/elastream/spark/observe/kafka_probe.py",
         before="return max(offset, oldest) + self._moved",
         after="return offset + self._moved",
         test="tests/unit/spark/test_kafka_log.py::test_what_retention_deleted_unread_is_no_backlog",
     ),
     Mutant(
         fault="a silent broker's last answer is taken for the present",
-        file="src/elastream/spark/kafka_log.py",
+        file="src/elastream/spark/observe/kafka_probe.py",
         before="if log.utc_s is None or log.problem is not None:",
         after="if log.utc_s is None:",
         test="tests/unit/spark/test_kafka_log.py::test_a_log_that_does_not_answer_makes_the_lag_unknown_and_says_why",
     ),
     Mutant(
         fault="the age of a backlog is that of the partition that is read first",
-        file="src/elastream/spark/inputs.py",
+        file="src/elastream/spark/observe/source_tracker.py",
         before="Reading(max(0.0, at_s - min(known)), at_s)",
         after="Reading(max(0.0, at_s - max(known)), at_s)",
         test="tests/unit/spark/test_kafka_log.py::"
@@ -421,63 +421,63 @@ MUTANTS = (
     ),
     Mutant(
         fault="a total of executors that others have changed stays as they changed it",
-        file="src/elastream/spark/executors.py",
+        file="src/elastream/spark/scale/executors.py",
         before="again = lacks and",
         after="again = False and",
         test="tests/unit/test_executors.py::test_a_total_that_somebody_else_has_changed_is_asked_for_again_after_a_while",
     ),
     Mutant(
         fault="a death counts as no room",
-        file="src/elastream/spark/executors.py",
+        file="src/elastream/spark/scale/executors.py",
         before="self.roster.arrived_s, self.roster.left_s)",
         after="self.roster.arrived_s)",
         test="tests/unit/test_executors.py::test_a_death_is_not_taken_for_lack_of_room",
     ),
     Mutant(
         fault="the cluster has no room for those that are starting",
-        file="src/elastream/spark/executors.py",
+        file="src/elastream/spark/scale/executors.py",
         before="starting = set(self._use.starting)",
         after="starting = set()",
         test="tests/unit/test_executors.py::test_those_that_start_or_leave_take_up_room",
     ),
     Mutant(
         fault="room that was found is forgotten as soon as it is heeded",
-        file="src/elastream/spark/room.py",
+        file="src/elastream/spark/scale/room.py",
         before="(there > self._found or",
         after="(not lacks or there > self._found or",
         test="tests/unit/test_executors.py::test_room_that_was_found_holds_while_it_is_heeded_and_is_asked_for_again_later",
     ),
     Mutant(
         fault="those that leave are replaced",
-        file="src/elastream/spark/executors.py",
+        file="src/elastream/spark/scale/executors.py",
         before="            totals.append(wanted)",
         after="            pass",
         test="tests/unit/test_executors.py::test_growing_does_not_wait_for_those_that_leave_and_nobody_replaces_them",
     ),
     Mutant(
         fault="growing waits for those that leave",
-        file="src/elastream/spark/executors.py",
+        file="src/elastream/spark/scale/executors.py",
         before="return sum(name in told for name in registered.leaving)",
         after="return 0",
         test="tests/unit/test_executors.py::test_growing_does_not_wait_for_those_that_leave_and_nobody_replaces_them",
     ),
     Mutant(
         fault="one that leaves late is killed in the middle of a batch",
-        file="src/elastream/spark/executors.py",
+        file="src/elastream/spark/scale/executors.py",
         before="if late and use.between_batches and not use.retrying:",
         after="if late and not use.retrying:",
         test="tests/unit/test_executors.py::test_one_that_should_have_left_long_ago_costs_no_batch_its_tasks",
     ),
     Mutant(
         fault="a cluster has no room for those that are on their way out",
-        file="src/elastream/spark/executors.py",
+        file="src/elastream/spark/scale/executors.py",
         before="            len(registered.ids) + len(starting),\n",
         after="            len(registered.ready) + len(starting),\n",
         test="tests/unit/test_executors.py::test_a_cluster_is_not_taken_for_smaller_because_some_are_on_their_way_out",
     ),
     Mutant(
         fault="a clock that was set is not noticed",
-        file="src/elastream/spark/observing.py",
+        file="src/elastream/spark/observe/observer.py",
         before="if self._ahead_s is None or abs(ahead_s - self._ahead_s) > _CLOCK_JUMP_S:",
         after="if self._ahead_s is None:",
         test="tests/unit/spark/test_observing.py::test_after_the_clock_was_set_a_batch_ended_when_it_did",
@@ -492,7 +492,7 @@ MUTANTS = (
     ),
     Mutant(
         fault="the arrival curve is thinned at its new end",
-        file="src/elastream/spark/arrivals.py",
+        file="src/elastream/spark/observe/arrival_curve.py",
         before="self._points[:half:2] + self._points[half:]",
         after="self._points[:half] + self._points[half::2]",
         test="tests/unit/spark/test_arrivals.py"
@@ -500,7 +500,7 @@ MUTANTS = (
     ),
     Mutant(
         fault="the arrival curve loses its beginning when it is thinned",
-        file="src/elastream/spark/arrivals.py",
+        file="src/elastream/spark/observe/arrival_curve.py",
         before="self._points[:half:2] + self._points[half:]",
         after="self._points[1:half:2] + self._points[half:]",
         test="tests/unit/spark/test_arrivals.py"
@@ -508,7 +508,7 @@ MUTANTS = (
     ),
     Mutant(
         fault="the driver is never told what was read, and keeps it for ever",
-        file="src/elastream/spark/watch.py",
+        file="src/elastream/spark/jvm/listener.py",
         before="        self.have_read(seen.note)\n",
         after="",
         test="tests/unit/spark/test_watch.py"
@@ -516,14 +516,14 @@ MUTANTS = (
     ),
     Mutant(
         fault="one that leaves is killed as soon as its long task has ended",
-        file="src/elastream/spark/roster.py",
+        file="src/elastream/spark/scale/roster.py",
         before="max(told_s, self._busy_s.get(name, told_s))",
         after="told_s",
         test="tests/unit/test_executors.py::test_who_runs_tasks_is_not_stuck_and_has_time_to_move_its_blocks_after_them",
     ),
     Mutant(
         fault="an older answer about executors wins",
-        file="src/elastream/spark/executors.py",
+        file="src/elastream/spark/scale/executors.py",
         before="self._looking = threading.Lock()",
         after="self._looking = threading.Semaphore(2)",
         test="tests/unit/test_executors.py::test_of_two_that_look_the_older_answer_is_not_noted_last",
@@ -537,14 +537,14 @@ MUTANTS = (
     ),
     Mutant(
         fault="rows of a static table count as records that arrive",
-        file="src/elastream/spark/operators.py",
+        file="src/elastream/spark/observe/operators.py",
         before="return Place(reader.name, reader is part)",
         after="return Place(reader.name, True)",
         test="tests/unit/spark/test_operators.py::test_a_table_belongs_to_who_reads_it_and_its_rows_are_no_records",
     ),
     Mutant(
         fault="every action inside foreachBatch counts its records again",
-        file="src/elastream/spark/works.py",
+        file="src/elastream/spark/observe/operator_totals.py",
         before="if stage.batch is None or stage.batch != self.batch:",
         after="if True:",
         test="tests/unit/spark/test_works.py::test_a_record_counts_once_in_a_batch_however_often_it_is_read_and_its_time_as_often_as_it_takes",
@@ -807,7 +807,7 @@ MUTANTS = (
     ),
     Mutant(
         fault="files that wait before the first batch look like an idle source",
-        file="src/elastream/spark/file_log.py",
+        file="src/elastream/spark/observe/file_probe.py",
         before="            return Sample(utc_s, None)\n        if log.files.took_s",
         after='            return Sample(utc_s, {"": 0.0})\n        if log.files.took_s',
         test="tests/unit/spark/test_file_log.py"
@@ -815,7 +815,7 @@ MUTANTS = (
     ),
     Mutant(
         fault="files that vanish unread stay a backlog for ever",
-        file="src/elastream/spark/file_log.py",
+        file="src/elastream/spark/observe/file_probe.py",
         before="return files.arrived[0] - files.waiting[0] - later + self._moved",
         after="return sum(sums[0] for number, sums in files.batches.items() if number <= batch) + self._moved",
         test="tests/unit/spark/test_file_log.py"
@@ -831,14 +831,14 @@ MUTANTS = (
     ),
     Mutant(
         fault="stages beside each other count as if one followed the other",
-        file="src/elastream/spark/batch_work.py",
+        file="src/elastream/spark/observe/batch_work.py",
         before="if start >= until:",
         after="if True:",
         test="tests/unit/spark/test_batch_work.py",
     ),
     Mutant(
         fault="the two tasks into which one slot's files are packed keep a query at two executors",
-        file="src/elastream/spark/works.py",
+        file="src/elastream/spark/observe/operator_totals.py",
         before="tasks=None if _reads_files(part.name, inputs) else work.tasks",
         after="tasks=work.tasks",
         test="tests/unit/spark/test_file_log.py::test_how_many_tasks_read_files_follows_the_slots_and_is_no_ceiling",
@@ -966,14 +966,14 @@ MUTANTS = (
     ),
     Mutant(
         fault="processes of other users are counted as executors",
-        file="src/elastream/spark/usage.py",
+        file="src/elastream/spark/observe/host_usage.py",
         before=".stat().st_uid == self._owner_id",
         after=".stat().st_uid >= 0",
         test="tests/unit/spark/test_usage.py::test_a_process_of_another_user_is_not_counted_whatever_it_calls_itself",
     ),
     Mutant(
         fault="processes of other applications are counted as executors",
-        file="src/elastream/spark/usage.py",
+        file="src/elastream/spark/observe/host_usage.py",
         before='said.get("--app-id") == self._application',
         after="self._application in words",
         test="tests/unit/spark/test_usage.py::test_a_process_that_only_names_the_application_is_not_counted",
@@ -1008,7 +1008,7 @@ MUTANTS = (
     ),
     Mutant(
         fault="a stage has worked for as long as its last task",
-        file="src/elastream/spark/Tally.java",
+        file="src/elastream/spark/jvm/Tally.java",
         before="runMs += metrics.executorRunTime();",
         after="runMs = metrics.executorRunTime();",
         test="tests/spark/test_events.py"
@@ -1016,7 +1016,7 @@ MUTANTS = (
     ),
     Mutant(
         fault="tasks that failed count as done",
-        file="src/elastream/spark/Ledger.java",
+        file="src/elastream/spark/jvm/Ledger.java",
         before="        } else {\n            stage.lostTasks++;",
         after="        } else {\n            stage.done++;\n            stage.lostTasks++;",
         test="tests/spark/test_events.py"
@@ -1024,7 +1024,7 @@ MUTANTS = (
     ),
     Mutant(
         fault="milliseconds of tasks are taken for seconds",
-        file="src/elastream/spark/look.py",
+        file="src/elastream/spark/jvm/snapshot.py",
         before="        return (_number(raw, key) or 0.0) / 1000\n",
         after="        return _number(raw, key) or 0.0\n",
         test="tests/spark/test_events.py"
@@ -1032,7 +1032,7 @@ MUTANTS = (
     ),
     Mutant(
         fault="driver time falls when the clock is set during a batch",
-        file="src/elastream/spark/following.py",
+        file="src/elastream/spark/observe/query_tracker.py",
         before="driver_s = max(0.0, duration_s - united_s(work.spans))",
         after="driver_s = duration_s - united_s(work.spans)",
         test="tests/unit/spark/test_forgetting.py"
@@ -1040,14 +1040,14 @@ MUTANTS = (
     ),
     Mutant(
         fault="queries that have ended are remembered for ever",
-        file="src/elastream/spark/observing.py",
+        file="src/elastream/spark/observe/observer.py",
         before="if place >= _MOST_REMEMBERED or at_s - ended_s > _REMEMBERED_AFTER_END_S:",
         after="if False:",
         test="tests/unit/spark/test_forgetting.py::test_queries_that_have_ended_are_forgotten",
     ),
     Mutant(
         fault="batches whose end was never told are kept",
-        file="src/elastream/spark/following.py",
+        file="src/elastream/spark/observe/query_tracker.py",
         before="while len(self._batches) > _MAX_BATCHES:",
         after="while False:",
         test="tests/unit/spark/test_forgetting.py"
@@ -1055,7 +1055,7 @@ MUTANTS = (
     ),
     Mutant(
         fault="batches that have ended are kept",
-        file="src/elastream/spark/following.py",
+        file="src/elastream/spark/observe/query_tracker.py",
         before="for batch, kept in self._batches.items() if batch > number}",
         after="for batch, kept in self._batches.items()}",
         test="tests/unit/spark/test_forgetting.py"
@@ -1063,14 +1063,14 @@ MUTANTS = (
     ),
     Mutant(
         fault="the end of a task brings its stage back for ever",
-        file="src/elastream/spark/Ledger.java",
+        file="src/elastream/spark/jvm/Ledger.java",
         before="if (stage == null && begins && owners.containsKey(Integer.valueOf(id))) {",
         after="if (stage == null) {",
         test="tests/spark/test_events.py::test_lost_starts_of_jobs_leave_nothing_behind_though_tasks_are_told_long_after",
     ),
     Mutant(
         fault="a task told after its stage counts for nobody",
-        file="src/elastream/spark/Ledger.java",
+        file="src/elastream/spark/jvm/Ledger.java",
         before="            stage.owner = owner(id);\n            stage.open = false;",
         after="            stage.owner = new Tally.Owner(-1, null);\n            stage.open = false;",
         test="tests/spark/test_events.py"
@@ -1078,14 +1078,14 @@ MUTANTS = (
     ),
     Mutant(
         fault="whose a stage is, is remembered for ever",
-        file="src/elastream/spark/Ledger.java",
+        file="src/elastream/spark/jvm/Ledger.java",
         before="owners = new Plans.Kept(MOST_OWNERS);",
         after="owners = new LinkedHashMap();",
         test="tests/spark/test_events.py::test_lost_starts_of_jobs_leave_nothing_behind_though_tasks_are_told_long_after",
     ),
     Mutant(
         fault="a task whose end was lost is busy for ever",
-        file="src/elastream/spark/Ledger.java",
+        file="src/elastream/spark/jvm/Ledger.java",
         before="if (withTasks && stage.running > 0) {",
         after="if (false) {",
         test="tests/spark/test_events.py"
@@ -1093,7 +1093,7 @@ MUTANTS = (
     ),
     Mutant(
         fault="an end that was lost is not counted",
-        file="src/elastream/spark/Ledger.java",
+        file="src/elastream/spark/jvm/Ledger.java",
         before="            tasks.remove();\n            lost++;",
         after="            tasks.remove();",
         test="tests/spark/test_events.py"
@@ -1101,21 +1101,21 @@ MUTANTS = (
     ),
     Mutant(
         fault="busy time follows a clock that can be set",
-        file="src/elastream/spark/Ledger.java",
+        file="src/elastream/spark/jvm/Ledger.java",
         before="        long now = clock.upMs();\n        late.clear();",
         after="        long now = clock.utcMs();\n        late.clear();",
         test="tests/spark/test_events.py::test_slots_stay_busy_while_the_clock_is_set_back_and_forth",
     ),
     Mutant(
         fault="a task that is told twice counts twice",
-        file="src/elastream/spark/Ledger.java",
+        file="src/elastream/spark/jvm/Ledger.java",
         before="if (!tasksOver.add(info.taskId()) && !begun) {",
         after="if (false) {",
         test="tests/spark/test_events.py::test_an_output_that_is_lost_with_its_executor_does_not_count_its_task_twice",
     ),
     Mutant(
         fault="partitions of topics that were deleted are kept",
-        file="src/elastream/spark/inputs.py",
+        file="src/elastream/spark/observe/source_tracker.py",
         before="for name in self._partitions.keys() - names:",
         after="for name in ():",
         test="tests/unit/spark/test_kafka_log.py"
@@ -1123,7 +1123,7 @@ MUTANTS = (
     ),
     Mutant(
         fault="records of topics that were deleted are taken off the totals",
-        file="src/elastream/spark/inputs.py",
+        file="src/elastream/spark/observe/source_tracker.py",
         before="            self._gone += gone.committed\n",
         after="",
         test="tests/unit/spark/test_kafka_log.py"
@@ -1131,7 +1131,7 @@ MUTANTS = (
     ),
     Mutant(
         fault="offsets of topics that were deleted are remembered",
-        file="src/elastream/spark/kafka_log.py",
+        file="src/elastream/spark/observe/kafka_probe.py",
         before="for name in known.keys() - names:",
         after="for name in ():",
         test="tests/unit/spark/test_kafka_log.py"
@@ -1139,7 +1139,7 @@ MUTANTS = (
     ),
     Mutant(
         fault="a batch told late brings a deleted topic back",
-        file="src/elastream/spark/inputs.py",
+        file="src/elastream/spark/observe/source_tracker.py",
         before="if name in self._partitions or not self._probed:",
         after="if True:",
         test="tests/unit/spark/test_kafka_log.py"
@@ -1147,7 +1147,7 @@ MUTANTS = (
     ),
     Mutant(
         fault="busy time goes with an executor that is forgotten",
-        file="src/elastream/spark/Ledger.java",
+        file="src/elastream/spark/jvm/Ledger.java",
         before="        goneBusyMs += worker.busyMs;\n",
         after="",
         test="tests/spark/test_events.py"
@@ -1247,21 +1247,21 @@ MUTANTS = (
     ),
     Mutant(
         fault="the key of a keystore leaves the JVM",
-        file="src/elastream/spark/Queries.java",
+        file="src/elastream/spark/jvm/Queries.java",
         before="if (ours || TOLD.matcher((String) entry.getKey()).matches()) {",
         after="if (true) {",
         test="tests/jobs/test_topology.py::test_options_that_nobody_reads_and_what_a_query_observes_stay_in_the_jvm",
     ),
     Mutant(
         fault="rows that a query observes leave the JVM",
-        file="src/elastream/spark/Progress.java",
+        file="src/elastream/spark/jvm/Progress.java",
         before='            all.remove("observedMetrics");\n',
         after="",
         test="tests/jobs/test_topology.py::test_options_that_nobody_reads_and_what_a_query_observes_stay_in_the_jvm",
     ),
     Mutant(
         fault="the end of a stage that is told late counts as lost",
-        file="src/elastream/spark/Ledger.java",
+        file="src/elastream/spark/jvm/Ledger.java",
         before="        unended.remove(stage.key());\n",
         after="",
         test="tests/spark/test_events.py"

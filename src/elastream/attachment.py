@@ -30,7 +30,7 @@ from elastream.loop.outside_text import sanitize_observation
 from elastream.loop.planner import Planner
 from elastream.loop.slo_log import SloLog, slo_sentence
 from elastream.policies import policies
-from elastream.spark.executors import ShrinkBy
+from elastream.spark.scale.executors import ShrinkBy
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -25,16 +25,16 @@ class Observer:
 
     def __init__(self, spark: Any) -> None:
         from elastream.loop.clock import SystemClock
-        from elastream.spark.observing import Observing
-        from elastream.spark.watch import JvmWatch
+        from elastream.spark.jvm.listener import JvmListener
+        from elastream.spark.observe.observer import Observer
 
-        self.watch = JvmWatch.install(spark, asks_kafka=False)
-        self.observing = Observing(application="jobs", bounds=(1, 4), slots_per_worker=1, usage=dict)
+        self.watch = JvmListener.install(spark, asks_kafka=False)
+        self.observing = Observer(application="jobs", bounds=(1, 4), slots_per_worker=1, usage=dict)
         self.clock = SystemClock()
         self.seen: list[Query] = []
 
     def look(self) -> None:
-        from elastream.spark.roster import Registered
+        from elastream.spark.scale.roster import Registered
         from tests.unit.spark.reading import FixedSizes
 
         look = self.watch.look()

@@ -21,9 +21,9 @@ from elastream.core.knowledge import Knowledge
 from elastream.core.observation import Pool
 from elastream.development.cluster.local_cluster import LocalCluster
 from elastream.loop.clock import SystemClock
-from elastream.spark.executors import Limits
-from elastream.spark.observing import POOL
+from elastream.spark.observe.observer import POOL
 from elastream.spark.platform import SparkPlatform
+from elastream.spark.scale.executors import ScaleLimits
 from tests.spark.driving import driver
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Loop:
     """Ticks as the controller does, with a size that the test decides and the guard that heeds lack of room."""
 
     def __init__(self, spark: SparkSession, cluster: LocalCluster) -> None:
-        self.platform = SparkPlatform(spark, SystemClock(), bounds=(1, 4), limits=Limits(room_s=ROOM_S))
+        self.platform = SparkPlatform(spark, SystemClock(), bounds=(1, 4), limits=ScaleLimits(room_s=ROOM_S))
         self.cluster = cluster
         self.size = 2
         self.decided: list[int] = []

@@ -16,9 +16,9 @@ from elastream.core.observation import Observation, Query
 from elastream.development.cluster.local_cluster import LocalCluster
 from elastream.development.embedded_source import newest, stream
 from elastream.loop.clock import SystemClock
-from elastream.spark.observing import Observing
-from elastream.spark.roster import Registered
-from elastream.spark.watch import JvmWatch
+from elastream.spark.jvm.listener import JvmListener
+from elastream.spark.observe.observer import Observer
+from elastream.spark.scale.roster import Registered
 from tests.spark.driving import driver
 from tests.unit.spark.reading import FixedSizes
 
@@ -29,13 +29,13 @@ PATIENCE_S = 120.0
 SETTINGS = {"spark.sql.shuffle.partitions": "2", "spark.locality.wait": "0s"}
 
 
-class Observer:
+class Watcher:
     """Looks and folds, as the platform does once per tick."""
 
     def __init__(self, spark: SparkSession) -> None:
-        self.watch = JvmWatch.install(spark)
+        self.watch = JvmListener.install(spark)
         self.clock = SystemClock()
-        self.observing = Observing(application=spark.sparkContext.applicationId, bounds=(1, 4), slots_per_worker=1)
+        self.observing = Observer(application=spark.sparkContext.applicationId, bounds=(1, 4), slots_per_worker=1)
         self.seen: list[Observation] = []
 
     def observe(self) -> Observation:
@@ -62,8 +62,8 @@ def spark(cluster: LocalCluster) -> Iterator[SparkSession]:
 
 
 @contextmanager
-def observed(spark: SparkSession) -> Iterator[Observer]:
-    observer = Observer(spark)
+def observed(spark: SparkSession) -> Iterator[Watcher]:
+    observer = Watcher(spark)
     try:
         yield observer
     finally:
@@ -200,7 +200,7 @@ def test_two_queries_and_a_job_of_none_are_attributed(spark: SparkSession, tmp_p
 
 def test_a_watch_can_be_taken_away_and_put_back_in_the_same_jvm(spark: SparkSession) -> None:
     for _ in range(2):
-        watch = JvmWatch.install(spark)
+        watch = JvmListener.install(spark)
         spark.range(10).count()
         assert watch.look().failures == 0
         watch.remove()

@@ -8,8 +8,8 @@ import pytest
 
 from elastream.core.errors import ApplyFailed
 from elastream.loop.clock import VirtualClock
-from elastream.spark.executors import Executors, Limits, ShrinkBy, Use
-from elastream.spark.roster import Registered
+from elastream.spark.scale.executors import Executors, ExecutorUse, ScaleLimits, ShrinkBy
+from elastream.spark.scale.roster import Registered
 
 
 class Pretended:
@@ -85,11 +85,13 @@ class Run:
     def __init__(self, backend: Pretended, shrink_by: ShrinkBy = "decommission", **limits: float) -> None:
         self.backend, self.clock = backend, VirtualClock()
         self.clock.sleep_until(100.0)
-        self.executors = Executors(backend, self.clock, shrink_by=shrink_by, limits=Limits(**limits))
+        self.executors = Executors(backend, self.clock, shrink_by=shrink_by, limits=ScaleLimits(**limits))
         self.executors._wake_thread = lambda: None  # type: ignore[method-assign]
         self.executors.look()
 
-    def tick(self, size: int, *, leave_first: Sequence[str] = (), use: Use | None = None, after_s: float = 5.0) -> None:
+    def tick(
+        self, size: int, *, leave_first: Sequence[str] = (), use: ExecutorUse | None = None, after_s: float = 5.0
+    ) -> None:
         self.executors.want(size, leave_first=leave_first, use=use)
         self.executors.reconcile()
         self.clock.sleep_until(self.clock.now_s() + after_s)
@@ -104,7 +106,7 @@ def test_before_anything_is_decided_the_size_that_was_found_is_wanted() -> None:
 def test_growing_raises_the_total_once_and_says_how_long_it_took() -> None:
     run = Run(Pretended(2))
     for _ in range(3):
-        run.tick(5, use=Use(first_task_s={"2": 108.0}))
+        run.tick(5, use=ExecutorUse(first_task_s={"2": 108.0}))
     assert run.backend.requests == [5]
     first = run.executors.roster.comings[0]
     assert (first.id, first.asked_s, first.registered_s, first.first_task_s) == ("2", 100.0, 105.0, 108.0)
@@ -112,20 +114,20 @@ def test_growing_raises_the_total_once_and_says_how_long_it_took() -> None:
 
 def test_shrinking_lets_those_go_that_cost_least() -> None:
     run = Run(Pretended(5))
-    run.tick(3, use=Use(tasks={"4": 1, "3": 1}))
+    run.tick(3, use=ExecutorUse(tasks={"4": 1, "3": 1}))
     assert run.backend.decommissioned == [["2", "1"]]
     assert run.backend.killed == []
 
 
 def test_those_a_policy_prefers_go_first() -> None:
     run = Run(Pretended(4))
-    run.tick(3, leave_first=["0"], use=Use(tasks={"0": 1}))
+    run.tick(3, leave_first=["0"], use=ExecutorUse(tasks={"0": 1}))
     assert run.backend.decommissioned == [["0"]]
 
 
 def test_nothing_is_taken_from_under_work_that_belongs_to_no_query() -> None:
     run = Run(Pretended(3))
-    run.tick(1, use=Use(other_tasks={"2": 1, "1": 1}))
+    run.tick(1, use=ExecutorUse(other_tasks={"2": 1, "1": 1}))
     assert run.backend.decommissioned == [["0"]]
 
 
@@ -133,7 +135,7 @@ def test_who_leaves_after_a_long_task_is_not_replaced() -> None:
     master = Master(5)
     run = Run(master)
     for _ in range(40):
-        run.tick(3, use=Use(tasks={"4": 1, "3": 1}))
+        run.tick(3, use=ExecutorUse(tasks={"4": 1, "3": 1}))
     assert master.requests == [3]
     for name in master.decommissioned[0]:
         master.gone(name)
@@ -277,23 +279,25 @@ def test_a_total_that_somebody_else_has_changed_is_asked_for_again_after_a_while
 def test_who_does_not_leave_is_killed_only_between_batches_and_one_at_a_time() -> None:
     run = Run(Pretended(4), kill_after_s=60.0)
     run.tick(2)
-    for use in (Use(), Use(between_batches=True, retrying=True)):
+    for use in (ExecutorUse(), ExecutorUse(between_batches=True, retrying=True)):
         run.tick(2, use=use, after_s=100.0)
     assert run.backend.killed == []
-    run.tick(2, use=Use(between_batches=True))
+    run.tick(2, use=ExecutorUse(between_batches=True))
     assert len(run.backend.killed) == 1
-    run.tick(2, use=Use(between_batches=True))
+    run.tick(2, use=ExecutorUse(between_batches=True))
     assert sorted(run.backend.killed) == ["2", "3"]
 
 
-@pytest.mark.parametrize("use", [Use(), Use(between_batches=True, retrying=True)], ids=["in a batch", "in a retry"])
-def test_one_that_should_have_left_long_ago_costs_no_batch_its_tasks(use: Use) -> None:
+@pytest.mark.parametrize(
+    "use", [ExecutorUse(), ExecutorUse(between_batches=True, retrying=True)], ids=["in a batch", "in a retry"]
+)
+def test_one_that_should_have_left_long_ago_costs_no_batch_its_tasks(use: ExecutorUse) -> None:
     run = Run(Pretended(4), kill_after_s=60.0)
     run.tick(2, after_s=100.0)
     for _ in range(3):
         run.tick(2, use=use)
     assert run.backend.killed == []
-    run.tick(2, use=Use(between_batches=True))
+    run.tick(2, use=ExecutorUse(between_batches=True))
     assert len(run.backend.killed) == 1
 
 
@@ -308,11 +312,11 @@ def test_who_runs_tasks_is_not_stuck_and_has_time_to_move_its_blocks_after_them(
     run = Run(Pretended(2), kill_after_s=60.0)
     run.tick(1)
     for _ in range(20):
-        run.tick(1, use=Use(tasks={"1": 1}))
+        run.tick(1, use=ExecutorUse(tasks={"1": 1}))
     for _ in range(12):
-        run.tick(1, use=Use(between_batches=True))
+        run.tick(1, use=ExecutorUse(between_batches=True))
     assert run.backend.killed == []
-    run.tick(1, use=Use(between_batches=True))
+    run.tick(1, use=ExecutorUse(between_batches=True))
     assert run.backend.killed == ["1"]
 
 
@@ -410,7 +414,7 @@ def test_those_that_start_or_leave_take_up_room() -> None:
     for wanted, room in ((2, None), (3, 2)):
         run = Run(Pretended(0, room=0), room_s=60.0)
         for _ in range(14):
-            run.tick(wanted, use=Use(starting=("0", "1")))
+            run.tick(wanted, use=ExecutorUse(starting=("0", "1")))
         assert run.executors.room == room
     run = Run(Pretended(4, room=4), room_s=60.0)
     run.tick(2)

@@ -43,7 +43,7 @@ def platforms() -> dict[str, frozenset[Signal]]:
     """What each platform provides: the simulator's two engines, micro-batch and continuous, and Spark itself."""
     from elastream.simulator.dataflow import SimulatedDataflow
     from elastream.simulator.platform import SimulatedSpark
-    from elastream.spark.observing import PROVIDES
+    from elastream.spark.observe.observer import PROVIDES
 
     return {
         SimulatedSpark.name: SimulatedSpark.provides,

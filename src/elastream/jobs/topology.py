@@ -20,9 +20,9 @@ from elastream.jobs.running import events_to_come, run_to_the_end
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from elastream.spark.look import SourceSeen
-    from elastream.spark.operators import Part
-    from elastream.spark.watch import JvmWatch
+    from elastream.spark.jvm.listener import JvmListener
+    from elastream.spark.jvm.snapshot import SourceSeen
+    from elastream.spark.observe.operators import PlanPart
 
 FEW = {"workload": "constant(200)", "rows": "4000", "rowsPerBatch": "1000", "start": "0", "partitions": "2"}
 """Twenty seconds of events in four batches."""
@@ -48,11 +48,11 @@ def topology_of(
     spark: SparkSession, job: Job, folder: Path, options: Mapping[str, str] = FEW, *, sink: str = "noop"
 ) -> JobTopology:
     """Run the job on some events and look on, as an autoscaler does."""
-    from elastream.spark.watch import JvmWatch
+    from elastream.spark.jvm.listener import JvmListener
 
     # What waits for a watermark is to come out too.
     options = {**job.result.flush, **options}
-    watch = JvmWatch.install(spark, asks_kafka=False)
+    watch = JvmListener.install(spark, asks_kafka=False)
     try:
         looking = _Looking(watch)
         streams = sound(embedded(spark, job, options))
@@ -69,11 +69,11 @@ def topology_of(
 class _Looking:
     """Folds what is seen of one query."""
 
-    def __init__(self, watch: JvmWatch) -> None:
-        from elastream.spark.works import Works
+    def __init__(self, watch: JvmListener) -> None:
+        from elastream.spark.observe.operator_totals import OperatorTotals
 
         self._watch = watch
-        self._works = Works()
+        self._works = OperatorTotals()
         self._sources: Sequence[SourceSeen] = ()
         self._nodes: dict[str, tuple[str, ...]] = {}
 
@@ -101,7 +101,7 @@ class _Looking:
             reads={part.name: self._streams(part.name, job, options) for part in self._parts()},
         )
 
-    def _parts(self) -> list[Part]:
+    def _parts(self) -> list[PlanPart]:
         return [*self._works.operators.parts, *self._works.operators.sinks.values()]
 
     def _streams(self, operator: str, job: Job, options: Mapping[str, str]) -> tuple[str, ...]:

@@ -10,12 +10,12 @@ from elastream.core.log import log
 from elastream.core.observation import Observation
 from elastream.core.protocols import Clock
 from elastream.core.slo import Slo
-from elastream.spark.backend import SparkBackend
-from elastream.spark.executors import Executors, Limits, ShrinkBy, Use
-from elastream.spark.look import Look, QuerySeen
-from elastream.spark.observing import POOL, PROVIDES, Observing
+from elastream.spark.jvm.listener import JvmListener
+from elastream.spark.jvm.snapshot import QuerySeen, Snapshot
+from elastream.spark.observe.observer import POOL, PROVIDES, Observer
+from elastream.spark.scale.executors import Executors, ExecutorUse, ScaleLimits, ShrinkBy
+from elastream.spark.scale.scheduler_backend import SparkBackend
 from elastream.spark.session import check, expected_executors, memory_bytes
-from elastream.spark.watch import JvmWatch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -44,19 +44,19 @@ class SparkPlatform:
         slo: Slo | None = None,
         shrink_by: ShrinkBy = "decommission",
         emulated: bool = False,
-        limits: Limits | None = None,
+        limits: ScaleLimits | None = None,
         asks_kafka: bool = True,
     ) -> None:
         check(spark, shrink_by=shrink_by)
         self.version = str(spark.version)
         self._context: Any = spark.sparkContext
         self._clock = clock
-        self._watch = JvmWatch.install(spark, asks_kafka=asks_kafka)
+        self._watch = JvmListener.install(spark, asks_kafka=asks_kafka)
         expected = expected_executors(self._context, clock.utc_s())
         self.executors = Executors(
             SparkBackend(spark), clock, shrink_by=shrink_by, expected=expected, initial=initial, limits=limits
         )
-        self._observing = Observing(
+        self._observing = Observer(
             application=str(spark.sparkContext.applicationId),
             bounds=bounds,
             slots_per_worker=int(self._context.getConf().get("spark.executor.cores", "1")),
@@ -64,7 +64,7 @@ class SparkPlatform:
             worker_memory_bytes=memory_bytes(self._context.getConf().get("spark.executor.memory", "1g")),
             emulated=emulated,
         )
-        self._use = Use()
+        self._use = ExecutorUse()
         self._told: set[str] = set()
         unfit = next((query for query in self._watch.look().queries if query.active and _unfit(query)), None)
         if unfit is not None:
@@ -120,9 +120,9 @@ def _unfit(query: QuerySeen) -> str | None:
     return None
 
 
-def use_of(look: Look, now: Observation, clock_ahead_s: float) -> Use:
+def use_of(look: Snapshot, now: Observation, clock_ahead_s: float) -> ExecutorUse:
     """What executors are doing, by a look."""
-    return Use(
+    return ExecutorUse(
         tasks={name: seen.running for name, seen in look.executors.items()},
         other_tasks={name: seen.other_running for name, seen in look.executors.items()},
         first_task_s={

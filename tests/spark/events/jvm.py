@@ -10,8 +10,8 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from elastream.daemons.java import java_home
-from elastream.spark.janino import make
-from elastream.spark.look import Look, parse
+from elastream.spark.jvm.compiler import make
+from elastream.spark.jvm.snapshot import Snapshot, parse_snapshot
 
 # A minute of work: what would compile it well would take longer.
 OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx512m")
@@ -82,14 +82,14 @@ class EventPlayer:
         self._read = int(json.loads(text)["note"])
         return text
 
-    def look(self) -> Look:
+    def look(self) -> Snapshot:
         """The same, read."""
         return self.look_and_size()[0]
 
-    def look_and_size(self) -> tuple[Look, int]:
+    def look_and_size(self) -> tuple[Snapshot, int]:
         """A look, and how many bytes it had."""
         text = str(self._watch.look(self._read))
-        seen = parse(text)
+        seen = parse_snapshot(text)
         self._read = seen.note
         return seen, len(text)
 

@@ -18,8 +18,8 @@ import elastream
 from elastream.development.cluster.driver import DriverEnvironment, settings_for_driver
 from elastream.development.cluster.folder import ClusterFolder
 from elastream.loop.clock import SystemClock
-from elastream.spark.backend import SparkBackend
-from elastream.spark.executors import Executors, Limits
+from elastream.spark.scale.executors import Executors, ScaleLimits
+from elastream.spark.scale.scheduler_backend import SparkBackend
 from elastream.spark.session import configure
 from tests.spark.driving import INTERPRETED, SHORT_LIVED
 from tests.spark.exactly_once import queries
@@ -29,7 +29,7 @@ PROVIDERS = {"rocksdb": f"{STATE}.RocksDBStateStoreProvider", "hdfs": f"{STATE}.
 # Whoever kills executors at random must expect a task, a stage or a start to be hit more often than Spark's limits
 # allow for; in these tests no query may end because of it.
 PATIENT = {"spark.task.maxFailures": "50", "spark.stage.maxConsecutiveAttempts": "50"}
-LIMITS = Limits(ask_again_s=5.0)
+LIMITS = ScaleLimits(ask_again_s=5.0)
 
 
 def session(cluster: Path, work: Path, executors: int, *, compiled: bool) -> SparkSession:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from elastream.spark.arrivals import ArrivalCurve
+from elastream.spark.observe.arrival_curve import ArrivalCurve
 
 
 def curve(*points: tuple[float, float]) -> ArrivalCurve:

@@ -1,7 +1,7 @@
 from dataclasses import replace
 
-from elastream.spark.batch_work import BatchWork, united_s
-from elastream.spark.look import StageSeen
+from elastream.spark.jvm.snapshot import StageSeen
+from elastream.spark.observe.batch_work import BatchWork, united_s
 
 
 def stage(number: int, start: float, end: float, *, tasks: int = 4, longest: float, busy: float) -> StageSeen:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from elastream.core.observation import Source
-from elastream.spark.inputs import Input, Read
-from elastream.spark.look import FilesSeen, LogSeen, SourceSeen
+from elastream.spark.jvm.snapshot import FilesSeen, LogSeen, SourceSeen
+from elastream.spark.observe.source_tracker import Read, SourceTracker
 from tests.unit.spark.reading import folded
 
 FILES = SourceSeen(kind="org.apache.spark.sql.execution.streaming.runtime.FileStreamSource", limit="MaxFiles: 2")
@@ -43,7 +43,7 @@ class Followed:
     """A source that is looked at, and whose batches end."""
 
     def __init__(self) -> None:
-        self.input = Input(FILES)
+        self.input = SourceTracker(FILES)
 
     def look(self, at_s: float, log: LogSeen | None, *, committed: int | None = None) -> Source:
         self.input.see(
@@ -171,12 +171,12 @@ def test_a_listing_that_takes_long_is_told() -> None:
 
 def test_a_socket_is_watched_only_and_files_are_not() -> None:
     socket = SourceSeen(kind="org.apache.spark.sql.execution.streaming.sources.TextSocketMicroBatchStream")
-    assert Input(socket).watched_only == "TextSocketMicroBatchStream does not tell how many records wait"
+    assert SourceTracker(socket).watched_only == "TextSocketMicroBatchStream does not tell how many records wait"
     assert Followed().input.watched_only is None
 
 
 def test_a_source_whose_offsets_are_no_numbers_is_watched_only_once_that_is_seen() -> None:
-    other = Input(SourceSeen(kind="com.example.DeltaSource"))
+    other = SourceTracker(SourceSeen(kind="com.example.DeltaSource"))
     assert other.watched_only is None
     other.see(1.0, 2.0, committed={"version": "a"}, available=None, latest=None, asked_s=None)
     assert other.watched_only == "DeltaSource does not tell how many records wait"

@@ -3,9 +3,9 @@
 import gc
 from typing import Any
 
-from elastream.spark.batch_work import BatchWork
-from elastream.spark.following import Following
-from elastream.spark.look import Event, Look, QuerySeen, SourceSeen, StageSeen
+from elastream.spark.jvm.snapshot import QueryEvent, QuerySeen, Snapshot, SourceSeen, StageSeen
+from elastream.spark.observe.batch_work import BatchWork
+from elastream.spark.observe.query_tracker import QueryTracker
 from tests.unit.spark.reading import fold, observing
 
 UTC_S = 1_700_000_000.0
@@ -66,29 +66,29 @@ def stage(name: str, batch: int, *, submitted_s: float, ended_s: float) -> Stage
     )
 
 
-def look(at_s: float, *queries: QuerySeen, **more: Any) -> Look:
-    return Look(utc_s=UTC_S + at_s, application="a", note=0, busy_s=0.0, other_busy_s=0.0, queries=queries, **more)
+def look(at_s: float, *queries: QuerySeen, **more: Any) -> Snapshot:
+    return Snapshot(utc_s=UTC_S + at_s, application="a", note=0, busy_s=0.0, other_busy_s=0.0, queries=queries, **more)
 
 
-def progress(name: str, batch: int, *, took_ms: int) -> Event:
+def progress(name: str, batch: int, *, took_ms: int) -> QueryEvent:
     told = {
         "batchId": batch,
         "timestamp": "2023-11-14T22:13:20.000Z",
         "durationMs": {"triggerExecution": took_ms},
         "sources": [],
     }
-    return Event(kind="progress", query=name, run="run", progress=told)
+    return QueryEvent(kind="progress", query=name, run="run", progress=told)
 
 
 def test_queries_that_have_ended_are_forgotten() -> None:
-    before, known = alive(Following), observing()
+    before, known = alive(QueryTracker), observing()
     for number in range(200):
         fold(known, look(float(number), query(f"query {number}")), float(number))
     # One runs, and of those that have ended the last are known again if they come back.
-    assert alive(Following) - before <= 65
+    assert alive(QueryTracker) - before <= 65
     fold(known, look(5_000.0), 5_000.0)
     fold(known, look(9_000.0), 9_000.0)
-    assert alive(Following) - before == 0
+    assert alive(QueryTracker) - before == 0
 
 
 def test_batches_are_forgotten_when_they_have_ended_and_when_their_end_was_never_told() -> None:

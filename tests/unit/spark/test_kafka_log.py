@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from elastream.core.observation import Source
-from elastream.spark.inputs import Input
-from elastream.spark.look import LogSeen, SourceSeen
+from elastream.spark.jvm.snapshot import LogSeen, SourceSeen
+from elastream.spark.observe.source_tracker import SourceTracker
 
 KAFKA = SourceSeen(
     kind="org.apache.spark.sql.kafka010.KafkaMicroBatchStream",
@@ -22,7 +22,7 @@ class Followed:
     """A source that is looked at; times are seconds on our clock, and UTC is that much further."""
 
     def __init__(self, source: SourceSeen = KAFKA) -> None:
-        self.input = Input(source)
+        self.input = SourceTracker(source)
 
     def look(self, at_s: float, log: LogSeen | None, *, committed: Any = None, available: Any = None) -> Source:
         self.input.see(

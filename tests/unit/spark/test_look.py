@@ -5,18 +5,18 @@ from typing import Any
 
 import pytest
 
-from elastream.spark.look import Look, parse
+from elastream.spark.jvm.snapshot import Snapshot, parse_snapshot
 from tests.unit.spark.reading import NAMES, lines
 
 
-def changed(**fields: Any) -> Look:
+def changed(**fields: Any) -> Snapshot:
     look: dict[str, Any] = {**lines("windowed")[-3]["look"], **fields}
-    return parse(json.dumps(look))
+    return parse_snapshot(json.dumps(look))
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_recorded_look_is_read_without_a_flaw(name: str) -> None:
-    looks = [parse(json.dumps(line["look"])) for line in lines(name)]
+    looks = [parse_snapshot(json.dumps(line["look"])) for line in lines(name)]
     assert all(look.malformed == 0 and look.failures == 0 for look in looks)
     assert any(look.stages for look in looks)
     assert any(look.executors for look in looks)
@@ -41,7 +41,7 @@ def test_a_malformed_event_is_counted_and_the_next_one_is_read() -> None:
 def test_what_is_no_look_is_refused() -> None:
     for text in ("[]", "{}", "nonsense", '{"at_ms": "now"}'):
         with pytest.raises(ValueError, match=r"."):
-            parse(text)
+            parse_snapshot(text)
 
 
 def test_lost_and_unread_events_are_told() -> None:

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from elastream.core.observation import ReadLimit
-from elastream.spark.inputs import Input
-from elastream.spark.look import SourceSeen
-from elastream.spark.newest import probe_for, read_limit
-from elastream.spark.offsets import Sample
+from elastream.spark.jvm.snapshot import SourceSeen
+from elastream.spark.observe.offsets import Sample
+from elastream.spark.observe.probes import probe_for, read_limit
+from elastream.spark.observe.source_tracker import SourceTracker
 
 STREAMS = "org.apache.spark.sql.execution.streaming.sources"
 PYTHON = "org.apache.spark.sql.execution.datasources.v2.python.PythonMicroBatchStreamWithAdmissionControl"
@@ -23,7 +23,7 @@ def test_a_rate_source_has_its_rows_of_every_whole_second() -> None:
     probe = probe_for(source)
     assert probe.newest(1010.9, (), None) == Sample(1010.9, {"": 500.0})
     assert probe.newest(990.0, (), None) == Sample(990.0, {"": 0.0})
-    assert Input(source).between(3, 10) == 350.0
+    assert SourceTracker(source).between(3, 10) == 350.0
 
 
 @pytest.mark.parametrize(("seconds", "rows"), [(0, 0), (1, 2), (2, 6), (3, 12), (4, 20), (5, 30), (6, 40)])

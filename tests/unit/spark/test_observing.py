@@ -10,7 +10,7 @@ import pytest
 
 from elastream.core.credible import credible
 from elastream.core.observation import Observation, Query, Reading, readings
-from elastream.spark.look import Event, QuerySeen, SourceSeen, parse
+from elastream.spark.jvm.snapshot import QueryEvent, QuerySeen, SourceSeen, parse_snapshot
 from tests.unit.spark.reading import NAMES, fold, folded, lines, observing, queries
 
 TOTALS = ("arrived", "committed", "records-in", "busy-time", "driver-time", "batches", "busy-slots")
@@ -180,7 +180,7 @@ def test_the_same_looks_without_any_one_event_still_fold(name: str) -> None:
         raw: dict[str, Any] = line["look"]
         for key in ("events", "stages", "queries"):
             raw[key] = [item for number, item in enumerate(raw[key]) if (number + place) % 3]
-        look = parse(json.dumps(raw))
+        look = parse_snapshot(json.dumps(raw))
         credible(fold(known, look, look.utc_s - 1.0), max_age_s=60.0)
 
 
@@ -198,8 +198,8 @@ def active(**fields: Any) -> QuerySeen:
     return QuerySeen(**{**plain, **fields})
 
 
-def seen_at(utc_s: float, *given: QuerySeen, events: tuple[Event, ...] = ()) -> Any:
-    empty = parse(json.dumps({"at_ms": utc_s * 1000, "application": "a"}))
+def seen_at(utc_s: float, *given: QuerySeen, events: tuple[QueryEvent, ...] = ()) -> Any:
+    empty = parse_snapshot(json.dumps({"at_ms": utc_s * 1000, "application": "a"}))
     return replace(empty, queries=given, events=events)
 
 
@@ -252,7 +252,7 @@ def test_an_empty_source_from_the_start_is_no_data_and_not_a_start_without_end()
 
 
 def test_a_query_that_failed_says_why() -> None:
-    ended = Event(kind="terminated", query="q", run="r1", error="the sink refused the batch")
+    ended = QueryEvent(kind="terminated", query="q", run="r1", error="the sink refused the batch")
     now = observe(seen_at(100.0, active()), seen_at(101.0, events=(ended,)))
     assert (now[1].queries[0].phase, now[1].queries[0].error) == ("terminated", "the sink refused the batch")
 
@@ -264,8 +264,10 @@ def test_a_query_that_has_ended_is_shown_for_a_while_and_then_no_more() -> None:
 
 def test_a_progress_without_sources_is_a_batch_of_unknown_rows() -> None:
     progress = {"id": "q", "runId": "r1", "batchId": 1, "timestamp": "1970-01-01T00:01:40.000Z", "sources": []}
-    event = Event(kind="progress", query="q", run="r1", progress={**progress, "durationMs": {"triggerExecution": 900}})
-    broken = Event(kind="progress", query="q", run="r1", progress={**progress, "durationMs": None})
+    event = QueryEvent(
+        kind="progress", query="q", run="r1", progress={**progress, "durationMs": {"triggerExecution": 900}}
+    )
+    broken = QueryEvent(kind="progress", query="q", run="r1", progress={**progress, "durationMs": None})
     finished = observe(seen_at(102.0, active(batch=2), events=(broken, event)))[0].queries[0].finished
     assert finished is not None
     assert finished.duration_s == pytest.approx(0.9)
@@ -290,7 +292,7 @@ def test_after_the_clock_was_set_a_batch_ended_when_it_did(set_by_s: float) -> N
         "id": "q", "runId": "r1", "batchId": 1, "sources": [], "durationMs": {"triggerExecution": 2000},
         "timestamp": datetime.fromtimestamp(began_s, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
     }  # fmt: skip
-    event = Event(kind="progress", query="q", run="r1", progress=progress)
+    event = QueryEvent(kind="progress", query="q", run="r1", progress=progress)
     now = fold(known, seen_at(10_010.0 + set_by_s, active(batch=2, triggered_s=began_s + 2.5), events=(event,)), 60.0)
     query = now.queries[0]
     assert query.finished is not None

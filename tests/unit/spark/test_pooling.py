@@ -6,19 +6,25 @@ from typing import Any
 import pytest
 
 from elastream.core.observation import Pool
-from elastream.spark.look import Look, parse
-from elastream.spark.pooling import Pooling, PoolSeen
-from elastream.spark.usage import Usage
+from elastream.spark.jvm.snapshot import Snapshot, parse_snapshot
+from elastream.spark.observe.host_usage import Usage
+from elastream.spark.observe.pool_tracker import PoolSeen, PoolTracker
 
 SIZES = {"slots_per_worker": 2, "min_workers": 1, "max_workers": 4, "wanted": 2, "requested": 2}
 
 
-def look(**executors: dict[str, Any]) -> Look:
-    return parse(json.dumps({"at_ms": 1000, "busy_ms": 4000, "executors": executors}))
+def look(**executors: dict[str, Any]) -> Snapshot:
+    return parse_snapshot(json.dumps({"at_ms": 1000, "busy_ms": 4000, "executors": executors}))
 
 
 def pool(
-    pooling: Pooling, at_s: float, seen: Look, *, ready: tuple[str, ...], leaving: tuple[str, ...] = (), **used: Usage
+    pooling: PoolTracker,
+    at_s: float,
+    seen: Snapshot,
+    *,
+    ready: tuple[str, ...],
+    leaving: tuple[str, ...] = (),
+    **used: Usage,
 ) -> Pool:
     return pooling.pool(PoolSeen(**SIZES, ready=ready, leaving=leaving), seen, used, at_s)
 
@@ -28,7 +34,7 @@ def used(cpu_s: float) -> Usage:
 
 
 def test_processor_use_is_the_share_of_an_executors_slots_between_two_looks() -> None:
-    pooling, seen = Pooling(), look(a={"busy_ms": 0})
+    pooling, seen = PoolTracker(), look(a={"busy_ms": 0})
     assert pool(pooling, 10.0, seen, ready=("a",), a=used(5.0)).workers[0].cpu is None
     worker = pool(pooling, 14.0, seen, ready=("a",), a=used(9.0)).workers[0]
     assert worker.cpu is not None
@@ -39,7 +45,7 @@ def test_processor_use_is_the_share_of_an_executors_slots_between_two_looks() ->
 
 
 def test_emulated_slots_are_judged_by_their_busy_time_and_named_so() -> None:
-    pooling = Pooling(emulated=True)
+    pooling = PoolTracker(emulated=True)
     pool(pooling, 10.0, look(a={"busy_ms": 1000}), ready=("a",), a=used(5.0))
     worker = pool(pooling, 12.0, look(a={"busy_ms": 5000}), ready=("a",), a=used(5.0)).workers[0]
     assert worker.cpu is not None
@@ -48,13 +54,15 @@ def test_emulated_slots_are_judged_by_their_busy_time_and_named_so() -> None:
 
 
 def test_executors_elsewhere_have_no_known_use() -> None:
-    worker = pool(Pooling(), 10.0, look(a={"host": "far", "running": 1, "other_running": 1}), ready=("a",)).workers[0]
+    worker = pool(PoolTracker(), 10.0, look(a={"host": "far", "running": 1, "other_running": 1}), ready=("a",)).workers[
+        0
+    ]
     assert (worker.cpu, worker.cpu_from, worker.memory_bytes) == (None, None, None)
     assert (worker.node, worker.running_tasks) == ("far", 2)
 
 
 def test_ready_leaving_and_starting_are_told_apart_and_one_that_has_gone_is_none_of_them() -> None:
-    pooling, seen = Pooling(), look(a={}, b={}, gone={"removed_ms": 900})
+    pooling, seen = PoolTracker(), look(a={}, b={}, gone={"removed_ms": 900})
     now = pool(pooling, 10.0, seen, ready=("a",), leaving=("b",), gone=used(1.0), new=used(0.1))
     assert {worker.id: worker.state for worker in now.workers} == {"a": "ready", "b": "leaving", "new": "starting"}
     assert (now.ready, now.leaving) == (1, 1)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from elastream.spark.usage import HostUsage
+from elastream.spark.observe.host_usage import HostUsage
 
 
 def add(proc: Path, pid: int, parent: int, command: str, arguments: list[str], ticks: int, pages: int) -> None:

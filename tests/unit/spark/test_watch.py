@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from elastream.core.errors import ObservationFailed
-from elastream.spark.watch import JvmWatch
+from elastream.spark.jvm.listener import JvmListener
 
 pytest.importorskip("py4j")
 
@@ -27,9 +27,9 @@ class Driver:
         return told[:20] if self.broken else told
 
 
-def watch(driver: Driver) -> JvmWatch:
+def watch(driver: Driver) -> JvmListener:
     nobody: Any = None
-    return JvmWatch(nobody, driver, nobody, asks_kafka=False)
+    return JvmListener(nobody, driver, nobody, asks_kafka=False)
 
 
 def test_what_was_read_is_confirmed_with_the_next_look_so_that_the_driver_can_forget_it() -> None:

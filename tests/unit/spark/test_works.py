@@ -4,20 +4,20 @@ from dataclasses import replace
 
 import pytest
 
-from elastream.spark.look import Match, Node, StageSeen, parse
-from elastream.spark.works import WHOLE, Works
+from elastream.spark.jvm.snapshot import PlanMatch, PlanNode, StageSeen, parse_snapshot
+from elastream.spark.observe.operator_totals import WHOLE, OperatorTotals
 
-PLAN = {1: (Node(0, "MicroBatchScan", "columns [1]"),)}
+PLAN = {1: (PlanNode(0, "MicroBatchScan", "columns [1]"),)}
 
 
 def stage(seconds: float, *, matched: bool, lost_s: float = 0.0) -> StageSeen:
-    raw = parse('{"at_ms": 1, "stages": [{"stage": 1, "attempt": 0, "tasks": 2, "read": 10}]}').stages[0]
-    matches = (Match(1, True, frozenset({0})),) if matched else ()
+    raw = parse_snapshot('{"at_ms": 1, "stages": [{"stage": 1, "attempt": 0, "tasks": 2, "read": 10}]}').stages[0]
+    matches = (PlanMatch(1, True, frozenset({0})),) if matched else ()
     return replace(raw, run_s=seconds, lost_s=lost_s, matches=matches)
 
 
-def shown(*stages: StageSeen) -> tuple[Works, list[str], float]:
-    works = Works()
+def shown(*stages: StageSeen) -> tuple[OperatorTotals, list[str], float]:
+    works = OperatorTotals()
     for one in stages:
         works.take(one, PLAN)
     work = works.work(works.with_live((), PLAN), (), None, 5.0)
@@ -54,7 +54,7 @@ def test_tasks_that_were_lost_are_other_time_and_cast_no_doubt_on_the_rest() -> 
 
 
 def test_tasks_of_a_running_stage_count_at_once_and_only_once() -> None:
-    works = Works()
+    works = OperatorTotals()
     running = stage(1.0, matched=True)
     assert works.with_live((running,), PLAN)["read-0"].useful_s == pytest.approx(1.0)
     works.take(running, PLAN)
@@ -62,7 +62,7 @@ def test_tasks_of_a_running_stage_count_at_once_and_only_once() -> None:
 
 
 def test_a_record_counts_once_in_a_batch_however_often_it_is_read_and_its_time_as_often_as_it_takes() -> None:
-    works = Works()
+    works = OperatorTotals()
     for batch in (0, 0, 1, 1):
         works.take(replace(stage(1.0, matched=True), batch=batch), PLAN)
     running = replace(stage(1.0, matched=True), batch=1)
@@ -72,7 +72,7 @@ def test_a_record_counts_once_in_a_batch_however_often_it_is_read_and_its_time_a
 
 
 def test_a_batch_that_comes_again_after_a_restart_is_done_again() -> None:
-    works = Works()
+    works = OperatorTotals()
     works.take(replace(stage(1.0, matched=True), batch=7), PLAN)
     works.restart()
     works.take(replace(stage(1.0, matched=True), batch=7), PLAN)

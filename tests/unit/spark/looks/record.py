@@ -20,8 +20,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from elastream.development.cluster.local_cluster import ClusterSettings, LocalCluster
 from elastream.development.embedded_source import stream
-from elastream.spark.look import parse
-from elastream.spark.watch import JvmWatch
+from elastream.spark.jvm.listener import JvmListener
+from elastream.spark.jvm.snapshot import parse_snapshot
 from tests.spark.driving import driver
 
 HERE = Path(__file__).parent
@@ -198,11 +198,11 @@ def record(cluster: LocalCluster, name: str) -> None:
     with tempfile.TemporaryDirectory() as folder, driver(cluster, executors=2, settings=settings, name=name) as spark:
         # The first job starts Python in both executors.
         spark.sparkContext.parallelize(range(4), 4).count()
-        watch = JvmWatch.install(spark)
+        watch = JvmListener.install(spark)
         with (HERE / f"{name}.jsonl").open("w") as file:
             for truth in RECORDINGS[name](spark, Path(folder)):
                 text = watch.raw()
-                seen = parse(text)
+                seen = parse_snapshot(text)
                 watch.have_read(seen.note)
                 watch.ask_logs(seen)
                 line = {"look": json.loads(text), "truth": truth}

@@ -14,13 +14,13 @@ from typing import Protocol
 from elastream.core.observation import Observation, Query, Reading
 from elastream.core.signals import Signal
 from elastream.core.slo import Slo
-from elastream.spark.following import Following, Moment
-from elastream.spark.look import Look, StageSeen
-from elastream.spark.pooling import POOL, Pooling, PoolSeen
-from elastream.spark.roster import Registered
-from elastream.spark.usage import HostUsage, Usage
+from elastream.spark.jvm.snapshot import Snapshot, StageSeen
+from elastream.spark.observe.host_usage import HostUsage, Usage
+from elastream.spark.observe.pool_tracker import POOL, PoolSeen, PoolTracker
+from elastream.spark.observe.query_tracker import QueryTracker, SnapshotTime
+from elastream.spark.scale.roster import Registered
 
-__all__ = ["POOL", "PROVIDES", "Observing", "Sizes"]
+__all__ = ["POOL", "PROVIDES", "Observer", "PoolSizes"]
 
 PROVIDES = frozenset(
     {
@@ -51,7 +51,7 @@ _MOST_REMEMBERED = 64
 _CLOCK_JUMP_S = 0.5
 
 
-class Sizes(Protocol):
+class PoolSizes(Protocol):
     """What was decided and asked for, and what there is room for."""
 
     @property
@@ -64,7 +64,7 @@ class Sizes(Protocol):
     def room(self) -> int | None: ...
 
 
-class Observing:
+class Observer:
     """Folds looks at one application into observations."""
 
     def __init__(
@@ -87,11 +87,13 @@ class Observing:
         self._worker_memory_bytes = worker_memory_bytes
         # Where executors run elsewhere, another source of their use can stand in for this host's.
         self._usage = HostUsage(application).read if usage is None else usage
-        self._pooling = Pooling(emulated=emulated)
-        self._queries: dict[str, Following] = {}
+        self._pooling = PoolTracker(emulated=emulated)
+        self._queries: dict[str, QueryTracker] = {}
         self._ahead_s: float | None = None
 
-    def fold(self, look: Look, registered: Registered, sizes: Sizes, *, at_s: float, utc_s: float) -> Observation:
+    def fold(
+        self, look: Snapshot, registered: Registered, sizes: PoolSizes, *, at_s: float, utc_s: float
+    ) -> Observation:
         """The application as of a look that ended at `at_s` on the loop's clock."""
         moment = self._moment(look, at_s)
         self.malformed += look.malformed
@@ -122,14 +124,14 @@ class Observing:
         """What was seen so far that no policy can act on, a sentence for each source."""
         return tuple(line for following in self._queries.values() for line in following.watched_only())
 
-    def _moment(self, look: Look, at_s: float) -> Moment:
+    def _moment(self, look: Snapshot, at_s: float) -> SnapshotTime:
         ahead_s = look.utc_s - at_s
         # Once for all: anew at each look, the same moment would differ by a millisecond or two.
         if self._ahead_s is None or abs(ahead_s - self._ahead_s) > _CLOCK_JUMP_S:
             self._ahead_s = ahead_s
-        return Moment(at_s=at_s, utc_s=look.utc_s, ahead_s=self._ahead_s)
+        return SnapshotTime(at_s=at_s, utc_s=look.utc_s, ahead_s=self._ahead_s)
 
-    def _take_events(self, look: Look, moment: Moment) -> None:
+    def _take_events(self, look: Snapshot, moment: SnapshotTime) -> None:
         ended: dict[str, list[StageSeen]] = {}
         for stage in look.stages:
             if stage.query is not None and stage.ended_s is not None:
@@ -156,12 +158,12 @@ class Observing:
             elif event.kind == "terminated":
                 following.terminated(event, moment.at_s)
 
-    def _following(self, query: str) -> Following:
+    def _following(self, query: str) -> QueryTracker:
         if query not in self._queries:
-            self._queries[query] = Following(query, self._slo)
+            self._queries[query] = QueryTracker(query, self._slo)
         return self._queries[query]
 
-    def _shown(self, look: Look, moment: Moment) -> tuple[Query, ...]:
+    def _shown(self, look: Snapshot, moment: SnapshotTime) -> tuple[Query, ...]:
         active = {seen.id: seen for seen in look.queries}
         for name, following in list(self._queries.items()):
             if name not in active and following.ended_s is None:

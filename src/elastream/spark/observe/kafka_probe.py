@@ -20,11 +20,11 @@ from collections import deque
 from collections.abc import Iterator, Sequence, Set
 from typing import Any, Literal
 
-from elastream.spark.look import LogSeen, SourceSeen
-from elastream.spark.offsets import Counts, Sample, per_partition
+from elastream.spark.jvm.snapshot import LogSeen, SourceSeen
+from elastream.spark.observe.offsets import Counts, Sample, per_partition
 
 
-class KafkaLog:
+class KafkaProbe:
     """Numbers of records of one source, per partition."""
 
     arrived_from: Literal["probe", "estimated"] = "probe"

@@ -13,8 +13,8 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from elastream.spark.look import FilesSeen, LogSeen, SourceSeen
-from elastream.spark.offsets import Counts, Sample, is_number
+from elastream.spark.jvm.snapshot import FilesSeen, LogSeen, SourceSeen
+from elastream.spark.observe.offsets import Counts, Sample, is_number
 
 # What earlier batches weigh, each against the one after it: files change slowly, and one of them may be odd.
 _KEPT_PER_BATCH = 0.9
@@ -50,7 +50,7 @@ class Scale:
         return below + (above - below) * max(0.0, position - low) / (high - low) if high > low else below
 
 
-class FileLog:
+class FileProbe:
     """Numbers of records of one file source, estimated."""
 
     arrived_from: Literal["probe", "estimated"] = "estimated"

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from elastream.core.errors import ApplyFailed
-from elastream.spark.janino import made
-from elastream.spark.roster import Registered
+from elastream.spark.jvm.compiler import made
+from elastream.spark.scale.roster import Registered
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from elastream.spark.look import Match, Node, StageSeen
+from elastream.spark.jvm.snapshot import PlanMatch, PlanNode, StageSeen
 
 _WRAPPERS = re.compile(
     r"WholeStageCodegen|InputAdapter|AdaptiveSparkPlan|\w*QueryStage|AQEShuffleRead|ColumnarToRow|RowToColumnar"
@@ -40,11 +40,11 @@ class Place(NamedTuple):
 
 
 @dataclass(slots=True)
-class Part:
+class PlanPart:
     """One operator of a plan."""
 
     name: str = ""
-    feeds: Part | None = None
+    feeds: PlanPart | None = None
     nodes: list[str] = field(default_factory=list)
     places: set[int] = field(default_factory=set)
     """Its nodes, by their number in the plan."""
@@ -67,17 +67,17 @@ class Part:
         return self.state is not None
 
 
-def parts_of(nodes: Sequence[Node]) -> list[Part]:
+def parts_of(nodes: Sequence[PlanNode]) -> list[PlanPart]:
     """Cuts a plan at its exchanges; the part that writes comes first. Parts are not named yet."""
-    parts, leaf = [Part()], 0
-    above: list[tuple[int, Part]] = [(-1, parts[0])]
+    parts, leaf = [PlanPart()], 0
+    above: list[tuple[int, PlanPart]] = [(-1, parts[0])]
     for place, node in enumerate(nodes):
         while above[-1][0] >= node.depth:
             above.pop()
         part = above[-1][1]
         if node.name.endswith("Exchange"):
             part.reads.add(place)
-            part = Part(feeds=part, reused=part.reused or node.name.startswith("Reused"))
+            part = PlanPart(feeds=part, reused=part.reused or node.name.startswith("Reused"))
             parts.append(part)
         else:
             part.places.add(place)
@@ -99,11 +99,11 @@ def parts_of(nodes: Sequence[Node]) -> list[Part]:
     return [part for part in parts if not part.reused]
 
 
-def _fullness(parts: Sequence[Part]) -> tuple[int, int]:
+def _fullness(parts: Sequence[PlanPart]) -> tuple[int, int]:
     return len(parts), sum(len(part.leaves) for part in parts)
 
 
-def _columns(nodes: Sequence[Node]) -> Iterator[frozenset[int]]:
+def _columns(nodes: Sequence[PlanNode]) -> Iterator[frozenset[int]]:
     """Numbers of the columns that each leaf gives."""
     for place, node in enumerate(nodes):
         if place + 1 == len(nodes) or nodes[place + 1].depth <= node.depth:
@@ -114,11 +114,11 @@ class Operators:
     """The operators of one query, with names that stay."""
 
     def __init__(self) -> None:
-        self.parts: tuple[Part, ...] = ()
+        self.parts: tuple[PlanPart, ...] = ()
         """Of the fullest plan of this run; empty before the first."""
-        self.sinks: dict[str, Part] = {}
+        self.sinks: dict[str, PlanPart] = {}
         """Parts of plans inside foreachBatch that have run, by name."""
-        self._named: dict[tuple[int, bool], list[Part]] = {}
+        self._named: dict[tuple[int, bool], list[PlanPart]] = {}
         self._work: list[tuple[str, list[str], frozenset[int]]] = []
         self._reads: set[frozenset[int]] = set()
         self._leaf_columns: dict[int, set[int]] = {}
@@ -136,7 +136,7 @@ class Operators:
         """For every leaf of the logical plan the place of its source, or -1."""
         self._sources = tuple(sources)
 
-    def of(self, stage: StageSeen, shapes: Mapping[int, Sequence[Node]]) -> Place | None:
+    def of(self, stage: StageSeen, shapes: Mapping[int, Sequence[PlanNode]]) -> Place | None:
         """Where a stage belongs, or None."""
         part = self._part(stage.matches, shapes)
         if part is None:
@@ -152,7 +152,7 @@ class Operators:
             reader = reader.feeds
         return Place(reader.name, reader is part)
 
-    def _part(self, matches: Sequence[Match], shapes: Mapping[int, Sequence[Node]]) -> Part | None:
+    def _part(self, matches: Sequence[PlanMatch], shapes: Mapping[int, Sequence[PlanNode]]) -> PlanPart | None:
         for match in matches:
             parts = self._parts(match, shapes)
             found = max(parts, key=lambda part: len(match.nodes & part.places), default=None)
@@ -165,7 +165,7 @@ class Operators:
                     return part
         return None
 
-    def _parts(self, match: Match, shapes: Mapping[int, Sequence[Node]]) -> list[Part]:
+    def _parts(self, match: PlanMatch, shapes: Mapping[int, Sequence[PlanNode]]) -> list[PlanPart]:
         key = match.shape, match.root
         if key not in self._named:
             nodes = shapes.get(match.shape)
@@ -176,7 +176,7 @@ class Operators:
             self._named[key] = self._name(nodes) if match.root else self._name_sink(nodes)
         return self._named[key]
 
-    def _name(self, nodes: Sequence[Node]) -> list[Part]:
+    def _name(self, nodes: Sequence[PlanNode]) -> list[PlanPart]:
         parts = parts_of(nodes)
         leaves = self._leaves(list(_columns(nodes)))
         taken: set[str] = set()
@@ -197,7 +197,7 @@ class Operators:
             self.parts = operators
         return parts
 
-    def _name_of(self, part: Part, taken: set[str]) -> str:
+    def _name_of(self, part: PlanPart, taken: set[str]) -> str:
         if part.state is not None:
             kinds = (kind for mark, kind in _STATEFUL.items() if any(mark in node for node in part.nodes))
             return f"{next(kinds, 'state')}-{part.state}"
@@ -242,7 +242,7 @@ class Operators:
             found.append(best if alike.get(best) else next(n for n in range(len(columns) + 9) if n not in found))
         return found
 
-    def _name_sink(self, nodes: Sequence[Node]) -> list[Part]:
+    def _name_sink(self, nodes: Sequence[PlanNode]) -> list[PlanPart]:
         """Actions come and go, so their parts are named by what they are, and those alike are one operator."""
         parts = parts_of(nodes)
         for part in parts:

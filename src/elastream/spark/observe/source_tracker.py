@@ -7,10 +7,10 @@ from typing import Any, Literal, NamedTuple
 
 from elastream.core.observation import Reading, Source
 from elastream.estimators.delay import Stretch
-from elastream.spark.arrivals import ArrivalCurve
-from elastream.spark.look import LogSeen, SourceSeen
-from elastream.spark.newest import Uncounted, probe_for, read_limit
-from elastream.spark.offsets import Counts
+from elastream.spark.jvm.snapshot import LogSeen, SourceSeen
+from elastream.spark.observe.arrival_curve import ArrivalCurve
+from elastream.spark.observe.offsets import Counts
+from elastream.spark.observe.probes import Uncounted, probe_for, read_limit
 
 # A report no older than this stands as it is: ticks and polls are not closer together.
 _FRESH_S = 1.0
@@ -54,7 +54,7 @@ class Partition:
         return arrived_s
 
 
-class Input:
+class SourceTracker:
     """Counts in records since the source's beginning where its offsets tell, else since we watch."""
 
     def __init__(self, seen: SourceSeen) -> None:
@@ -90,10 +90,10 @@ class Input:
         """Whether it is known when records arrived."""
         return any(one.curve.last for one in self._partitions.values())
 
-    def again(self, seen: SourceSeen) -> Input:
+    def again(self, seen: SourceSeen) -> SourceTracker:
         """The same source in another run; if it is another one after all, begin anew."""
         if seen.kind != self.seen.kind or seen.table != self.seen.table:
-            return Input(seen)
+            return SourceTracker(seen)
         self.seen = self._probe.source = seen
         return self
 

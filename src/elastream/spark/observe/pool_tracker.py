@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from elastream.core.observation import Pool, Reading, Worker
-from elastream.spark.look import Look
-from elastream.spark.usage import Usage
+from elastream.spark.jvm.snapshot import Snapshot
+from elastream.spark.observe.host_usage import Usage
 
 POOL = "executors"
 
@@ -26,7 +26,7 @@ class PoolSeen:
     worker_memory_bytes: float | None = None
 
 
-class Pooling:
+class PoolTracker:
     """Remembers of executors what has to be compared between looks."""
 
     def __init__(self, *, emulated: bool = False) -> None:
@@ -35,7 +35,7 @@ class Pooling:
         self._first_seen_s: dict[str, float] = {}
         self._used: dict[str, tuple[float, float]] = {}
 
-    def pool(self, seen: PoolSeen, look: Look, usage: Mapping[str, Usage], at_s: float) -> Pool:
+    def pool(self, seen: PoolSeen, look: Snapshot, usage: Mapping[str, Usage], at_s: float) -> Pool:
         """The pool as of a look."""
         names = dict.fromkeys((*seen.ready, *seen.leaving))
         leaving = set(seen.leaving)
@@ -61,7 +61,7 @@ class Pooling:
         )
 
     def _worker(
-        self, name: str, leaving: bool, seen: PoolSeen, look: Look, usage: Mapping[str, Usage], at_s: float
+        self, name: str, leaving: bool, seen: PoolSeen, look: Snapshot, usage: Mapping[str, Usage], at_s: float
     ) -> Worker:
         executor, process = look.executors.get(name), usage.get(name)
         used_s = None if process is None else process.cpu_s

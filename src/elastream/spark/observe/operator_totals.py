@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from elastream.core.observation import OperatorWork, Reading
 from elastream.core.topology import Edge, Operator, Topology
-from elastream.spark.inputs import Input
-from elastream.spark.look import Node, StageSeen
-from elastream.spark.operators import Operators, Part
-from elastream.spark.pooling import POOL
+from elastream.spark.jvm.snapshot import PlanNode, StageSeen
+from elastream.spark.observe.operators import Operators, PlanPart
+from elastream.spark.observe.pool_tracker import POOL
+from elastream.spark.observe.source_tracker import SourceTracker
 
 WHOLE = "query"
 """The one operator that a query is shown as when its time cannot be told apart."""
@@ -20,11 +20,11 @@ _LEAST_JUDGED_S = 1.0
 # What could not be matched in a strange first batch is forgotten after some ten more.
 _KEPT_PER_BATCH = 0.8
 
-Shapes = Mapping[int, Sequence[Node]]
+Shapes = Mapping[int, Sequence[PlanNode]]
 
 
 @dataclass(slots=True)
-class Work:
+class OperatorTotal:
     """Totals of one operator's stages."""
 
     tasks: int | None = None
@@ -57,14 +57,14 @@ class Work:
         self.tasks = stage.tasks or self.tasks
 
 
-class Works:
+class OperatorTotals:
     """Totals per operator, and of what belongs to none. They go on when the query is restarted."""
 
     def __init__(self) -> None:
         self.operators = Operators()
         self.unmatched_s = 0.0
         """Slot-seconds that could be matched with no operator, or whose work was lost."""
-        self._ended: dict[str, Work] = {}
+        self._ended: dict[str, OperatorTotal] = {}
         self._lately_matched_s = 0.0
         self._lately_unmatched_s = 0.0
         self._read = 0.0
@@ -76,7 +76,7 @@ class Works:
             self.unmatched_s += stage.useful_s
             self._lately_unmatched_s += stage.useful_s
         else:
-            self._ended.setdefault(place.operator, Work()).add(stage, counts=place.counts)
+            self._ended.setdefault(place.operator, OperatorTotal()).add(stage, counts=place.counts)
             self._lately_matched_s += stage.useful_s
         # What is lost held slots for no operator. Many tasks are lost when a query is stopped: no doubt about the rest.
         self.unmatched_s += stage.lost_s
@@ -104,19 +104,21 @@ class Works:
         total_s = self._lately_matched_s + self._lately_unmatched_s
         return total_s >= _LEAST_JUDGED_S and self._lately_unmatched_s > MOST_UNMATCHED * total_s
 
-    def with_live(self, stages: Sequence[StageSeen], shapes: Shapes) -> dict[str, Work]:
+    def with_live(self, stages: Sequence[StageSeen], shapes: Shapes) -> dict[str, OperatorTotal]:
         """Totals by operator, with the ended tasks of stages that run."""
         totals = {name: replace(work) for name, work in self._ended.items()}
         for stage in stages:
             # What is not matched yet may still become so.
             if (place := self.operators.of(stage, shapes)) is not None:
-                totals.setdefault(place.operator, Work()).add(stage, counts=place.counts)
+                totals.setdefault(place.operator, OperatorTotal()).add(stage, counts=place.counts)
         return totals
 
-    def _parts(self) -> list[Part]:
+    def _parts(self) -> list[PlanPart]:
         return [*self.operators.parts, *self.operators.sinks.values()]
 
-    def topology(self, totals: Mapping[str, Work], inputs: Sequence[Input], state_partitions: int | None) -> Topology:
+    def topology(
+        self, totals: Mapping[str, OperatorTotal], inputs: Sequence[SourceTracker], state_partitions: int | None
+    ) -> Topology:
         """Empty until the first batch has run."""
         if self.is_whole:
             stateful = any(part.stateful for part in self._parts())
@@ -130,7 +132,7 @@ class Works:
             last = self.operators.parts[0].name
             edges += [Edge(last, name) for name in self.operators.sinks if name not in fed]
 
-        def partitions(part: Part) -> int | None:
+        def partitions(part: PlanPart) -> int | None:
             if part.stateful and state_partitions is not None:
                 return state_partitions
             if _reads_files(part.name, inputs):
@@ -146,7 +148,7 @@ class Works:
         )
 
     def work(
-        self, totals: Mapping[str, Work], inputs: Sequence[Input], sunk: float | None, at_s: float
+        self, totals: Mapping[str, OperatorTotal], inputs: Sequence[SourceTracker], sunk: float | None, at_s: float
     ) -> tuple[OperatorWork, ...]:
         """What every operator has done by now; `sunk` is what the sink was given, if it says."""
         if self.is_whole:
@@ -155,7 +157,7 @@ class Works:
         last = self.operators.parts[0].name if self.operators.parts else None
         found = []
         for part in parts:
-            work = totals.get(part.name, Work())
+            work = totals.get(part.name, OperatorTotal())
             out: float | None = work.records_out
             if part.name == last and not self.operators.sinks and not work.records_out:
                 out = sunk
@@ -171,7 +173,7 @@ class Works:
         return tuple(found)
 
     def _whole(
-        self, totals: Mapping[str, Work], inputs: Sequence[Input], sunk: float | None, at_s: float
+        self, totals: Mapping[str, OperatorTotal], inputs: Sequence[SourceTracker], sunk: float | None, at_s: float
     ) -> OperatorWork:
         """All of the query as one operator, from its sources on."""
         rows = known_sum([one.rows for one in inputs]) if inputs else None
@@ -183,7 +185,7 @@ class Works:
         )
 
 
-def _reads_files(operator: str, inputs: Sequence[Input]) -> bool:
+def _reads_files(operator: str, inputs: Sequence[SourceTracker]) -> bool:
     """Whether it reads files, which Spark packs into as many tasks as it has slots: their number is no ceiling."""
     return any(one.is_files for place, one in enumerate(inputs) if operator == f"read-{place}")
 

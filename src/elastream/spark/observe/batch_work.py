@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from elastream.core.observation import LongestTask
-from elastream.spark.look import StageSeen
+from elastream.spark.jvm.snapshot import StageSeen
 
 
 @dataclass(slots=True)

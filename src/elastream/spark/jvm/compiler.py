@@ -51,7 +51,7 @@ def _class(gateway: Any, name: str, seen_from: Any) -> Any:
 
 
 def _compiled(jvm: Any, name: str, seen_from: Any) -> Any:
-    source = files("elastream.spark").joinpath(f"{name}.java").read_text(encoding="utf-8")
+    source = files(__package__).joinpath(f"{name}.java").read_text(encoding="utf-8")
     compiler = jvm.org.codehaus.janino.SimpleCompiler()
     compiler.setParentClassLoader(seen_from)
     compiler.cook(source)

@@ -13,10 +13,10 @@ from typing import Any, Literal, Protocol
 
 from elastream.core.errors import ElastreamError
 from elastream.core.observation import ReadLimit
-from elastream.spark.file_log import FileLog
-from elastream.spark.kafka_log import KafkaLog
-from elastream.spark.look import LogSeen, SourceSeen
-from elastream.spark.offsets import Counts, Sample, is_number, per_partition
+from elastream.spark.jvm.snapshot import LogSeen, SourceSeen
+from elastream.spark.observe.file_probe import FileProbe
+from elastream.spark.observe.kafka_probe import KafkaProbe
+from elastream.spark.observe.offsets import Counts, Sample, is_number, per_partition
 
 _PAST_SAMPLES = 128
 
@@ -140,9 +140,9 @@ class Uncounted(Reported):
 
 PROBES: dict[str, Callable[[SourceSeen], Probe]] = {
     "RateStreamMicroBatchStream": Rate,
-    "FileStreamSource": FileLog,
+    "FileStreamSource": FileProbe,
     "TextSocketMicroBatchStream": Uncounted,
-    "KafkaMicroBatchStream": KafkaLog,
+    "KafkaMicroBatchStream": KafkaProbe,
 }
 """By the simple name of the stream's class."""
 PYTHON_PROBES: dict[str, Callable[[SourceSeen], Probe]] = {"elastream": Embedded}

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from elastream.core.errors import ObservationFailed
 from elastream.core.log import log
-from elastream.spark.janino import made
-from elastream.spark.look import Look, parse
+from elastream.spark.jvm.compiler import made
+from elastream.spark.jvm.snapshot import Snapshot, parse_snapshot
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -17,7 +17,7 @@ LOGS = {"KafkaMicroBatchStream": "KafkaLogs", "FileStreamSource": "FileLogs"}
 """Who asks the log behind a stream, by the simple names of both classes."""
 
 
-class JvmWatch:
+class JvmListener:
     """Watches all queries and jobs of an application. Made by `install`, ended by `remove`."""
 
     def __init__(self, spark: SparkSession, java: Any, queries: Any, *, asks_kafka: bool) -> None:
@@ -29,7 +29,7 @@ class JvmWatch:
         self._to_ask = {kind: name for kind, name in LOGS.items() if asks_kafka or name != "KafkaLogs"}
 
     @classmethod
-    def install(cls, spark: SparkSession, *, asks_kafka: bool = True) -> JvmWatch:
+    def install(cls, spark: SparkSession, *, asks_kafka: bool = True) -> JvmListener:
         """Compile the listener in the driver (a fifth of a second) and let it listen."""
         session: Any = spark
         queries = made(spark, "Queries", session._jsparkSession.sharedState())
@@ -45,13 +45,13 @@ class JvmWatch:
         """Everything up to that note may be forgotten."""
         self._read = note
 
-    def look(self) -> Look:
+    def look(self) -> Snapshot:
         """Everything new since the last look, and everything that is going on; or ObservationFailed."""
         # With pyspark, and not with us.
         from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 
         try:
-            seen = parse(self.raw())
+            seen = parse_snapshot(self.raw())
         except (Py4JError, OSError, ValueError) as error:
             said = (str(error).strip().splitlines() or [type(error).__name__])[0]
             raise ObservationFailed(f"the driver's JVM gave no look: {said}; tried again at the next tick") from error
@@ -59,7 +59,7 @@ class JvmWatch:
         self.ask_logs(seen)
         return seen
 
-    def ask_logs(self, seen: Look) -> None:
+    def ask_logs(self, seen: Snapshot) -> None:
         """From now on, also those behind the sources that were seen."""
         for query in seen.queries:
             for source in query.sources or ():

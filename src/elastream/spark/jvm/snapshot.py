@@ -15,7 +15,7 @@ Json = Mapping[str, Any]
 T = TypeVar("T")
 
 
-class Node(NamedTuple):
+class PlanNode(NamedTuple):
     """One node of a physical plan, with its depth; parents come first."""
 
     depth: int
@@ -24,7 +24,7 @@ class Node(NamedTuple):
     """'state 0' for the first stateful operator, 'columns [3, 4]' for a leaf; else empty."""
 
 
-class Match(NamedTuple):
+class PlanMatch(NamedTuple):
     """Nodes of a plan whose metrics a stage has updated."""
 
     shape: int
@@ -64,7 +64,7 @@ class StageSeen:
     """Records into a shuffle."""
     written: float
     """Records into files."""
-    matches: tuple[Match, ...]
+    matches: tuple[PlanMatch, ...]
     longest_s: float = 0.0
     """Time for which the longest of its ended tasks held a slot."""
     longest_records: float = 0.0
@@ -188,7 +188,7 @@ class QuerySeen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class QueryEvent:
     """Something Spark has announced of a query."""
 
     kind: Literal["started", "progress", "terminated"]
@@ -200,7 +200,7 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class Snapshot:
     """All that is new since the look before, and all that is going on."""
 
     utc_s: float
@@ -213,8 +213,8 @@ class Look:
     executors: Mapping[str, ExecutorSeen] = field(default_factory=dict)
     queries: tuple[QuerySeen, ...] = ()
     stages: tuple[StageSeen, ...] = ()
-    events: tuple[Event, ...] = ()
-    shapes: Mapping[int, tuple[Node, ...]] = field(default_factory=dict)
+    events: tuple[QueryEvent, ...] = ()
+    shapes: Mapping[int, tuple[PlanNode, ...]] = field(default_factory=dict)
     failures: int = 0
     """Events that we could not read, and events that were lost on the way to us."""
     failure: str | None = None
@@ -222,7 +222,7 @@ class Look:
     took_s: float | None = None
 
 
-def parse(text: str) -> Look:
+def parse_snapshot(text: str) -> Snapshot:
     """Read what `Watch.look` wrote. Raises ValueError only if it is no look at all."""
     raw = json.loads(text)
     if not isinstance(raw, dict) or _number(raw, "at_ms") is None:
@@ -231,7 +231,7 @@ def parse(text: str) -> Look:
     listed = raw.get("executors")
     executors = listed if isinstance(listed, dict) else {}
     shapes = raw.get("shapes")
-    return Look(
+    return Snapshot(
         utc_s=raw["at_ms"] / 1000,
         application=str(raw.get("application")),
         note=_int(raw, "note") or 0,
@@ -323,7 +323,7 @@ def _stage(raw: Json) -> StageSeen:
         longest_records=count("longest_records"),
         oldest_s=seconds("oldest_ms"),
         matches=tuple(
-            Match(int(match["shape"]), match.get("root") is True, frozenset(map(int, match["nodes"])))
+            PlanMatch(int(match["shape"]), match.get("root") is True, frozenset(map(int, match["nodes"])))
             for match in raw.get("matches") or ()
         ),
     )
@@ -425,18 +425,18 @@ def _offset(text: Any) -> Any:
         return text
 
 
-def _event(raw: Json) -> Event:
+def _event(raw: Json) -> QueryEvent:
     kind = raw["event"]
     if kind == "progress":
         progress = raw["progress"]
-        return Event(kind="progress", query=str(progress["id"]), run=str(progress["runId"]), progress=progress)
+        return QueryEvent(kind="progress", query=str(progress["id"]), run=str(progress["runId"]), progress=progress)
     if kind not in ("started", "terminated"):
         raise ValueError(f"no such event: {kind}")
-    return Event(
+    return QueryEvent(
         kind=kind, query=str(raw["id"]), run=str(raw["run"]), name=_text(raw, "name"), error=_text(raw, "error")
     )
 
 
-def _shape(item: tuple[str, Any]) -> tuple[int, tuple[Node, ...]]:
+def _shape(item: tuple[str, Any]) -> tuple[int, tuple[PlanNode, ...]]:
     number, nodes = item
-    return int(number), tuple(Node(int(depth), str(name), str(mark)) for depth, name, mark in nodes)
+    return int(number), tuple(PlanNode(int(depth), str(name), str(mark)) for depth, name, mark in nodes)

@@ -17,8 +17,8 @@ from typing import Literal, Protocol
 
 from elastream.core.errors import ApplyFailed
 from elastream.core.protocols import Clock
-from elastream.spark.room import Room
-from elastream.spark.roster import Registered, Roster
+from elastream.spark.scale.room import Room
+from elastream.spark.scale.roster import Registered, Roster
 
 ShrinkBy = Literal["decommission", "kill"]
 
@@ -44,7 +44,7 @@ class Backend(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Use:
+class ExecutorUse:
     """What executors are doing: it decides who goes first, and when killing is allowed."""
 
     tasks: Mapping[str, int] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class Use:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class ScaleLimits:
     """Times after which something is wrong."""
 
     answer_s: float = 30.0
@@ -93,13 +93,13 @@ class Executors:
         shrink_by: ShrinkBy = "decommission",
         expected: int | None = None,
         initial: int | None = None,
-        limits: Limits | None = None,
+        limits: ScaleLimits | None = None,
     ) -> None:
         self.roster = Roster()
         self._backend = backend
         self._clock = clock
         self._shrink_by = shrink_by
-        self._limits = limits or Limits()
+        self._limits = limits or ScaleLimits()
         # Two threads look. To ask and to note is one act, or the older of two answers might be noted last.
         self._looking = threading.Lock()
         self._lock = threading.RLock()
@@ -113,7 +113,7 @@ class Executors:
         self._initial = initial
         self._wanted: int | None = None
         self._leave_first: tuple[str, ...] = ()
-        self._use = Use()
+        self._use = ExecutorUse()
         self._requested: int | None = None
         self._total: int | None = None
         self._asked_s = 0.0
@@ -147,10 +147,10 @@ class Executors:
                 self._note(registered, self._clock.now_s())
         return registered
 
-    def want(self, size: int, *, leave_first: Sequence[str] = (), use: Use | None = None) -> None:
+    def want(self, size: int, *, leave_first: Sequence[str] = (), use: ExecutorUse | None = None) -> None:
         """State the size to have. Raises ApplyFailed if the last attempt failed or has not come back."""
         with self._lock:
-            self._wanted, self._leave_first, self._use = size, tuple(leave_first), use or Use()
+            self._wanted, self._leave_first, self._use = size, tuple(leave_first), use or ExecutorUse()
             self.roster.note_tasks((name for name, tasks in self._use.tasks.items() if tasks), self._clock.now_s())
             since_s, failed, self._failed = self._asking_since_s, self._failed, None
         self._wake_thread()
@@ -228,7 +228,7 @@ class Executors:
             told = self.roster.told_to_go_s.keys() - self.roster.killed
         return sum(name in told for name in registered.leaving)
 
-    def _hurry(self, registered: Registered, use: Use) -> None:
+    def _hurry(self, registered: Registered, use: ExecutorUse) -> None:
         """Kill one executor that should have left long ago, when nothing can come of it.
 
         One that runs tasks is at work, however long they take; one that has none may still be moving blocks.
@@ -304,7 +304,7 @@ class Executors:
                 self._asking_since_s, self._failed = None, failed
 
 
-def _leavers(ready: Sequence[str], surplus: int, leave_first: Sequence[str], use: Use) -> list[str]:
+def _leavers(ready: Sequence[str], surplus: int, leave_first: Sequence[str], use: ExecutorUse) -> list[str]:
     """Those a policy prefers, then those that cost least: fewest running tasks, then the youngest.
 
     Whoever runs tasks of no query stays: that work was never ours to move.

@@ -20,17 +20,17 @@ from elastream.core.observation import (
 )
 from elastream.core.slo import OnTime, Slo
 from elastream.estimators.delay import DelayWindow, Punctuality
-from elastream.spark.batch_work import BatchWork, united_s
-from elastream.spark.inputs import Input
-from elastream.spark.look import Event, Json, Node, QuerySeen, StageSeen
-from elastream.spark.works import Works, known_sum
+from elastream.spark.jvm.snapshot import Json, PlanNode, QueryEvent, QuerySeen, StageSeen
+from elastream.spark.observe.batch_work import BatchWork, united_s
+from elastream.spark.observe.operator_totals import OperatorTotals, known_sum
+from elastream.spark.observe.source_tracker import SourceTracker
 
 DELAY_WINDOW_S = 60.0
 _MAX_BATCHES = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moment:
+class SnapshotTime:
     """The time of a look on both clocks."""
 
     at_s: float
@@ -43,7 +43,7 @@ class Moment:
         return min(self.at_s, utc_s - self.ahead_s)
 
 
-class Following:
+class QueryTracker:
     """Folds what was seen of one query. Totals go on when it is restarted from its checkpoint."""
 
     def __init__(self, query: str, slo: Slo | None = None) -> None:
@@ -55,8 +55,8 @@ class Following:
         self._error: str | None = None
         self._restarted = False
         self._has_waited = False
-        self._works = Works()
-        self._inputs: list[Input] = []
+        self._works = OperatorTotals()
+        self._inputs: list[SourceTracker] = []
         self._driver_s = 0.0
         self._batches: dict[int, BatchWork] = {}
         self._progress: Json | None = None
@@ -80,12 +80,12 @@ class Following:
         self._batches.clear()
         self._works.restart()
 
-    def terminated(self, event: Event, at_s: float) -> None:
+    def terminated(self, event: QueryEvent, at_s: float) -> None:
         """A run has ended."""
         if event.run == self.run:
             self.ended_s, self._error = at_s, event.error
 
-    def take_stage(self, stage: StageSeen, shapes: Mapping[int, Sequence[Node]]) -> None:
+    def take_stage(self, stage: StageSeen, shapes: Mapping[int, Sequence[PlanNode]]) -> None:
         """A stage has ended."""
         self._works.take(stage, shapes)
         if stage.batch is not None:
@@ -93,7 +93,7 @@ class Following:
             while len(self._batches) > _MAX_BATCHES:
                 del self._batches[min(self._batches)]
 
-    def take_progress(self, progress: Json, moment: Moment) -> None:
+    def take_progress(self, progress: Json, moment: SnapshotTime) -> None:
         """A batch has ended. Raises KeyError, TypeError or ValueError if Spark left out what a batch must have."""
         number = int(progress["batchId"])
         durations = {str(name): float(ms) / 1000 for name, ms in progress["durationMs"].items()}
@@ -126,7 +126,7 @@ class Following:
         )
 
     def _take_sources(
-        self, progress: Json, began_utc_s: float, ended_s: float, moment: Moment
+        self, progress: Json, began_utc_s: float, ended_s: float, moment: SnapshotTime
     ) -> tuple[float | None, bool | None]:
         """Rows of a batch, and whether a read limit kept some out of it."""
         read = []
@@ -154,8 +154,8 @@ class Following:
         self,
         seen: QuerySeen | None,
         live: Sequence[StageSeen],
-        shapes: Mapping[int, Sequence[Node]],
-        moment: Moment,
+        shapes: Mapping[int, Sequence[PlanNode]],
+        moment: SnapshotTime,
     ) -> Query:
         """The query now; `seen` is None if it is not active, `live` are its stages that have not ended."""
         running = None if seen is None else self._running(seen, live, shapes, moment)
@@ -193,7 +193,7 @@ class Following:
             return None
         return self._punctuality.at(sum(one.overdue(at_s - self.slo.delay_s) for one in self._inputs))
 
-    def see(self, seen: QuerySeen, moment: Moment) -> None:
+    def see(self, seen: QuerySeen, moment: SnapshotTime) -> None:
         """Take in what the query is doing, before what has ended: that refers to its sources."""
         self.name = shown_name(seen.name, self.id)
         self._trigger = trigger(seen.trigger)
@@ -203,7 +203,7 @@ class Following:
                 known = self._inputs
                 # After a restart the same source is described anew, with the same place and the same count.
                 self._inputs = [
-                    known[place].again(source) if place < len(known) else Input(source)
+                    known[place].again(source) if place < len(known) else SourceTracker(source)
                     for place, source in enumerate(seen.sources)
                 ]
         asked_s = None if seen.triggered_s is None else moment.monotonic(seen.triggered_s)
@@ -241,13 +241,13 @@ class Following:
         # A trigger that has nothing in hand yet. Without an interval it is pulled all the time while there is no data.
         return "between-triggers" if seen.constructed or self._trigger.interval_s is not None else "no-data"
 
-    def _stage_name(self, stage: StageSeen, shapes: Mapping[int, Sequence[Node]]) -> str:
+    def _stage_name(self, stage: StageSeen, shapes: Mapping[int, Sequence[PlanNode]]) -> str:
         """Of its operator; a stage that belongs to none has its number."""
         place = self._works.operators.of(stage, shapes)
         return f"stage {stage.id}" if place is None else place.operator
 
     def _running(
-        self, seen: QuerySeen, live: Sequence[StageSeen], shapes: Mapping[int, Sequence[Node]], moment: Moment
+        self, seen: QuerySeen, live: Sequence[StageSeen], shapes: Mapping[int, Sequence[PlanNode]], moment: SnapshotTime
     ) -> RunningBatch | None:
         number = seen.batch
         if not (seen.active and seen.trigger_active) or number is None or number < 0 or seen.triggered_s is None:

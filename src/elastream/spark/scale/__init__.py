@@ -1,0 +1,1 @@
+"""How the number of executors is changed while queries run."""
