@@ -11,8 +11,8 @@ from elastream.core.errors import BadInput
 from elastream.core.needs import fit
 from elastream.core.protocols import Policy
 from elastream.policies import policies
-from elastream.simulator.continuous import ContinuousEngine
-from elastream.simulator.dag import (
+from elastream.simulator.continuous.engine import ContinuousEngine
+from elastream.simulator.continuous.model import (
     WARM,
     DataflowModel,
     Feed,
@@ -22,7 +22,7 @@ from elastream.simulator.dag import (
     RestartModel,
     own_pools,
 )
-from elastream.simulator.dataflow import provides
+from elastream.simulator.continuous.platform import provides
 from elastream.simulator.run import Simulation
 from elastream.workloads import parse_workload
 

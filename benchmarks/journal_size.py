@@ -26,7 +26,7 @@ from elastream.journal.format import Header, fingerprint, snapshot_line, tick_li
 from elastream.journal.writer import Recorder, journal_files
 from elastream.loop.planner import Planner
 from elastream.policies import policies
-from elastream.simulator.platform import PROVIDES
+from elastream.simulator.microbatch.platform import PROVIDES
 
 EXECUTORS, QUERIES, TICK_S = 1_000, 100, 5.0
 STAGES = tuple(f"stage-{number}" for number in range(3))

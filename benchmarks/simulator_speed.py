@@ -9,8 +9,8 @@ from dataclasses import replace
 from benchmarks.machine import cpu_seconds, machine
 from elastream.core.observation import Trigger
 from elastream.policies import policies
-from elastream.simulator.model import ApplicationModel
-from elastream.simulator.models import model
+from elastream.simulator.catalogue import model
+from elastream.simulator.microbatch.model import ApplicationModel
 from elastream.simulator.run import Simulation
 from elastream.workloads import parse_workload
 

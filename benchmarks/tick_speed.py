@@ -10,8 +10,8 @@ from elastream.loop.clock import VirtualClock
 from elastream.loop.controller import Controller
 from elastream.loop.planner import Planner
 from elastream.policies import Fixed
-from elastream.simulator.models import model
-from elastream.simulator.platform import PROVIDES, SimulatedSpark
+from elastream.simulator.catalogue import model
+from elastream.simulator.microbatch.platform import PROVIDES, SimulatedSpark
 from elastream.workloads import parse_workload
 
 TICKS = 2_000

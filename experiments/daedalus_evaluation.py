@@ -25,7 +25,7 @@ from statistics import mean
 
 from elastream.core.tick import Tick
 from elastream.policies import policies
-from elastream.simulator.dag import DataflowModel
+from elastream.simulator.continuous.model import DataflowModel
 from elastream.simulator.published import published
 from elastream.simulator.run import Simulation
 from elastream.workloads import Workload, parse_workload

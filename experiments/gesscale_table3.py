@@ -53,7 +53,15 @@ import numpy as np
 from elastream.core.protocols import Policy
 from elastream.core.tick import Tick
 from elastream.policies import policies
-from elastream.simulator.dag import WARM, DataflowModel, Feed, LogModel, OperatorModel, PlacesModel, RestartModel
+from elastream.simulator.continuous.model import (
+    WARM,
+    DataflowModel,
+    Feed,
+    LogModel,
+    OperatorModel,
+    PlacesModel,
+    RestartModel,
+)
 from elastream.simulator.run import Simulation
 from elastream.workloads.series import RateSeries
 from elastream.workloads.tracefile import read_recording

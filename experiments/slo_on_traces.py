@@ -20,8 +20,8 @@ from pathlib import Path
 from elastream.cli.reading import read_policy
 from elastream.core.observation import Trigger
 from elastream.core.slo import Slo
-from elastream.simulator.model import ApplicationModel
-from elastream.simulator.models import model
+from elastream.simulator.catalogue import model
+from elastream.simulator.microbatch.model import ApplicationModel
 from elastream.simulator.run import Simulation, Summary
 from elastream.workloads import parse_workload
 from experiments.made_loads import LOADS

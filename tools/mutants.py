@@ -37,14 +37,14 @@ class Mutant:
 MUTANTS = (
     Mutant(
         fault="the simulator loses 0.1 % of all records",
-        file="src/elastream/simulator/query.py",
+        file="src/elastream/simulator/microbatch/query.py",
         before="s.model.name: float(n) for",
         after="s.model.name: float(n) * 0.999 for",
         test="tests/property/test_simulator.py::test_records_in_are_processed_plus_queued_at_every_step",
     ),
     Mutant(
         fault="a batch reads records that have not arrived",
-        file="src/elastream/simulator/query.py",
+        file="src/elastream/simulator/microbatch/query.py",
         before="source.planned = source.committed + records",
         after="source.planned = source.committed + records + 1",
         test="tests/property/test_simulator.py::test_records_in_are_processed_plus_queued_at_every_step",
@@ -58,7 +58,7 @@ MUTANTS = (
     ),
     Mutant(
         fault="apply does nothing (platform)",
-        file="src/elastream/simulator/platform.py",
+        file="src/elastream/simulator/microbatch/platform.py",
         before="self.engine.resize(decision.allocation[POOL], decision.leave_first)",
         after="pass",
         test="tests/stories/test_scaling.py::test_a_rising_load_grows_the_pool_and_the_backlog_drains",
@@ -79,7 +79,7 @@ MUTANTS = (
     ),
     Mutant(
         fault="the last observation is returned again",
-        file="src/elastream/simulator/measuring.py",
+        file="src/elastream/simulator/measurement_faults.py",
         before="        seen = look(now_s)\n",
         after="        seen = self._seen = getattr(self, '_seen', None) or look(now_s)\n",
         test="tests/stories/test_scaling.py::test_a_falling_load_gives_workers_back_and_keeps_up",
@@ -145,7 +145,7 @@ MUTANTS = (
     ),
     Mutant(
         fault="rows of the running batch are no backlog",
-        file="src/elastream/simulator/platform.py",
+        file="src/elastream/simulator/microbatch/platform.py",
         before="committed=Reading(source.committed, now_s)",
         after="committed=Reading(source.planned, now_s)",
         test="tests/stories/test_faults.py::test_a_blocked_sink_raises_the_backlog_within_two_ticks",
@@ -530,7 +530,7 @@ MUTANTS = (
     ),
     Mutant(
         fault="a measured model puts the cost of batches on the records",
-        file="src/elastream/simulator/measured.py",
+        file="src/elastream/simulator/calibration.py",
         before="_LEAST_SPREAD = 0.1",
         after="_LEAST_SPREAD = 1e9",
         test="tests/unit/simulator/test_measured.py::test_the_costs_of_a_simulated_application_are_found_again",
@@ -551,7 +551,7 @@ MUTANTS = (
     ),
     Mutant(
         fault="a model lets the work on groups grow with the load",
-        file="src/elastream/simulator/measured.py",
+        file="src/elastream/simulator/calibration.py",
         before="return fixed <= _MOST_FIXED * sum(taken)",
         after="return True",
         test="tests/unit/simulator/test_measured.py::test_groups_that_are_as_many_at_any_load_are_a_fixed_cost",
@@ -565,7 +565,7 @@ MUTANTS = (
     ),
     Mutant(
         fault="workers that nobody places stay where they are when all are stopped",
-        file="src/elastream/simulator/restart.py",
+        file="src/elastream/simulator/continuous/restart.py",
         before="if not self._placed:",
         after="if False:",
         test="tests/unit/simulator/test_continuous.py"
@@ -573,7 +573,7 @@ MUTANTS = (
     ),
     Mutant(
         fault="processors that wait for the network count as busy",
-        file="src/elastream/simulator/continuous.py",
+        file="src/elastream/simulator/continuous/engine.py",
         before="operator.cpu_share * group.worked",
         after="group.worked",
         test="tests/unit/simulator/test_continuous.py"

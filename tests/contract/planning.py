@@ -16,7 +16,7 @@ from elastream.core.decision import Decision
 from elastream.core.observation import Observation
 from elastream.loop.planner import Planner
 from elastream.policies import policies
-from elastream.simulator.platform import PROVIDES
+from elastream.simulator.microbatch.platform import PROVIDES
 
 _FORBIDDEN = ("open", "socket.", "subprocess.", "os.", "shutil.", "tempfile.", "urllib.", "import")
 

@@ -22,7 +22,7 @@ from elastream.core.observation import FinishedBatch, Observation, OperatorWork,
 from elastream.core.signals import Signal
 from elastream.loop.planner import Planner
 from elastream.policies import policies
-from elastream.simulator.platform import PROVIDES
+from elastream.simulator.microbatch.platform import PROVIDES
 from tests.stories.telling import Story, application, tell
 from tests.strategies import histories
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from elastream.simulator.modelfile import read_model
+from elastream.simulator.model_file import read_model
 from tests.fuzz.absurd import bend, tear
 from tests.fuzz.harness import fuzz, outcome, sizes
 

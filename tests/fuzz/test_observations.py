@@ -14,7 +14,7 @@ from elastream.core.guards import ORDER
 from elastream.core.observation import Observation, Reading
 from elastream.loop.planner import Planner
 from elastream.policies import policies
-from elastream.simulator.platform import PROVIDES
+from elastream.simulator.microbatch.platform import PROVIDES
 from tests.fuzz.harness import fuzz, sizes
 from tests.unit.test_journal import full_tick
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elastream.estimators.delay import quantiles
-from elastream.simulator.continuous import ContinuousEngine
-from elastream.simulator.dag import (
+from elastream.simulator.continuous.engine import ContinuousEngine
+from elastream.simulator.continuous.model import (
     WARM,
     DataflowModel,
     Feed,

@@ -11,9 +11,10 @@ from elastream.core.observation import Trigger
 from elastream.estimators.delay import Stretch, quantiles
 from elastream.simulator.delay import stretches
 from elastream.simulator.faults import Fault, SinkBlocked, SlowStart, Straggler, WorkerLoss
-from elastream.simulator.microbatch import MicroBatchEngine
-from elastream.simulator.model import ApplicationModel, PoolModel, QueryModel, SourceModel, StageModel, StateModel
-from elastream.simulator.query import SimulatedQuery
+from elastream.simulator.microbatch.engine import MicroBatchEngine
+from elastream.simulator.microbatch.model import ApplicationModel, QueryModel, SourceModel, StageModel, StateModel
+from elastream.simulator.microbatch.query import SimulatedQuery
+from elastream.simulator.pool_model import PoolModel
 from elastream.workloads.series import RateSeries
 
 DURATION_S = 120.0

@@ -8,9 +8,9 @@ from elastream.core.guards import Guards
 from elastream.core.observation import Observation, Trigger
 from elastream.core.tick import Tick
 from elastream.policies import policies
+from elastream.simulator.catalogue import model
 from elastream.simulator.faults import Fault
-from elastream.simulator.model import ApplicationModel
-from elastream.simulator.models import model
+from elastream.simulator.microbatch.model import ApplicationModel
 from elastream.simulator.run import Outcome, Simulation
 from elastream.workloads import parse_workload
 

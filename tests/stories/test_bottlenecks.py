@@ -12,7 +12,7 @@ from elastream.core.guards.partition_ceiling import PartitionCeiling
 from elastream.core.knowledge import Knowledge
 from elastream.core.observation import Trigger
 from elastream.simulator.faults import SinkBlocked
-from elastream.simulator.model import ApplicationModel
+from elastream.simulator.microbatch.model import ApplicationModel
 from tests.stories.telling import Story, application, tell
 
 GUARDS: Guards = {"bottleneck": BottleneckGuard(), "partition_ceiling": PartitionCeiling()}

@@ -9,8 +9,8 @@ import pytest
 
 from elastream.core.tick import Tick
 from elastream.policies import policies
-from elastream.simulator.assignment import loads
-from elastream.simulator.dag import (
+from elastream.simulator.continuous.assignment import loads
+from elastream.simulator.continuous.model import (
     WARM,
     DataflowModel,
     Feed,

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from elastream.policies import policies
-from elastream.simulator.dag import DataflowModel
+from elastream.simulator.continuous.model import DataflowModel
 from elastream.simulator.published import published
 from elastream.simulator.run import Simulation
 from elastream.workloads import parse_workload

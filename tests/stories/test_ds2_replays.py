@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from elastream.policies import policies
-from elastream.simulator.dag import (
+from elastream.simulator.continuous.model import (
     WARM,
     DataflowModel,
     Feed,

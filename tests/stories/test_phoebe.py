@@ -8,7 +8,7 @@ import pytest
 
 from elastream.core.tick import Tick
 from elastream.policies import policies
-from elastream.simulator.dag import DataflowModel
+from elastream.simulator.continuous.model import DataflowModel
 from elastream.simulator.published import published
 from elastream.simulator.run import Simulation
 from elastream.workloads import parse_workload

@@ -8,7 +8,15 @@ from typing import Any
 import pytest
 
 from elastream.policies import policies
-from elastream.simulator.dag import WARM, DataflowModel, Feed, LogModel, OperatorModel, RestartModel, own_pools
+from elastream.simulator.continuous.model import (
+    WARM,
+    DataflowModel,
+    Feed,
+    LogModel,
+    OperatorModel,
+    RestartModel,
+    own_pools,
+)
 from elastream.simulator.run import Simulation
 from elastream.workloads import parse_workload
 from tests.stories.telling import Story

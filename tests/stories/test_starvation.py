@@ -8,7 +8,7 @@ from elastream.core.guards.bottleneck import BottleneckGuard
 from elastream.core.guards.starvation import Starvation
 from elastream.core.observation import Trigger
 from elastream.simulator.faults import AdHocJob, MetricsMissing, SinkBlocked
-from elastream.simulator.model import ApplicationModel
+from elastream.simulator.microbatch.model import ApplicationModel
 from tests.stories.telling import Story, application, tell
 
 GUARDS: Guards = {"starvation": Starvation(), "bottleneck": BottleneckGuard()}

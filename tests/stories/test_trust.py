@@ -11,7 +11,7 @@ from elastream.core.guards.hysteresis import Hysteresis
 from elastream.core.guards.start import Start
 from elastream.core.observation import Trigger
 from elastream.core.slo import Slo
-from elastream.simulator.model import ApplicationModel
+from elastream.simulator.microbatch.model import ApplicationModel
 from tests.stories.telling import Story, application, tell
 
 POLICY = "lag-proportional"

@@ -8,8 +8,8 @@ from elastream.cli import main
 from elastream.core.errors import BadInput
 from elastream.core.observation import Trigger
 from elastream.core.slo import Slo
-from elastream.simulator.model import ApplicationModel
-from elastream.simulator.modelfile import read_model
+from elastream.simulator.microbatch.model import ApplicationModel
+from elastream.simulator.model_file import read_model
 
 GOOD = """
 name: clicks

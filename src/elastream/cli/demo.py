@@ -9,7 +9,7 @@ import typer
 from elastream.cli.output import console
 
 if TYPE_CHECKING:
-    from elastream.simulator.model import ApplicationModel
+    from elastream.simulator.microbatch.model import ApplicationModel
     from elastream.simulator.run import Summary
 
 # The load comes up from a trough, is hit by a burst on the way, and goes back. Load, start and promise were picked from
@@ -97,7 +97,7 @@ def _model() -> ApplicationModel:
 
     from elastream.cli.scenario import resized
     from elastream.core.slo import Slo
-    from elastream.simulator.models import model
+    from elastream.simulator.catalogue import model
 
     base = resized(model("windowed-count"), initial_workers=START)
     return replace(base, queries=tuple(replace(query, slo=Slo(delay_s=SLO_S)) for query in base.queries))

@@ -40,8 +40,8 @@ def models(
         return
     from rich.table import Table
 
-    from elastream.simulator.model import ApplicationModel
-    from elastream.simulator.models import MODELS, any_model, measured_jobs
+    from elastream.simulator.catalogue import MODELS, any_model, measured_jobs
+    from elastream.simulator.microbatch.model import ApplicationModel
     from elastream.simulator.published import PUBLISHED
 
     measured = [one for one in map(any_model, measured_jobs()) if isinstance(one, ApplicationModel)]
@@ -75,8 +75,8 @@ def models(
 
 def _measure(journal: Path, out: Path | None, partitions: int | None) -> None:
     from elastream.journal.reader import read
-    from elastream.simulator.measured import cut_into, measured
-    from elastream.simulator.modelfile import written_model
+    from elastream.simulator.calibration import cut_into, measured
+    from elastream.simulator.model_file import written_model
 
     if out is None:
         raise BadInput("--measure: say where the model is to go: --out job.yaml")

@@ -41,8 +41,8 @@ def policies(
 
 def platforms() -> dict[str, frozenset[Signal]]:
     """What each platform provides: the simulator's two engines, micro-batch and continuous, and Spark itself."""
-    from elastream.simulator.dataflow import SimulatedDataflow
-    from elastream.simulator.platform import SimulatedSpark
+    from elastream.simulator.continuous.platform import SimulatedDataflow
+    from elastream.simulator.microbatch.platform import SimulatedSpark
     from elastream.spark.observe.observer import PROVIDES
 
     return {
@@ -54,8 +54,15 @@ def platforms() -> dict[str, frozenset[Signal]]:
 
 def _dataflow_signals() -> frozenset[Signal]:
     """Of a job with bounded buffers on nodes that are known: without either, the continuous engine provides less."""
-    from elastream.simulator.dag import DataflowModel, Feed, LogModel, OperatorModel, PlacesModel, own_pools
-    from elastream.simulator.dataflow import provides
+    from elastream.simulator.continuous.model import (
+        DataflowModel,
+        Feed,
+        LogModel,
+        OperatorModel,
+        PlacesModel,
+        own_pools,
+    )
+    from elastream.simulator.continuous.platform import provides
 
     operators = (OperatorModel(name="map", after=(Feed("log"),), rate_rps=1.0, buffer=1.0),)
     pools = own_pools(operators)

@@ -15,11 +15,11 @@ from elastream.core.errors import BadInput
 from elastream.core.guards import Guards
 from elastream.core.needs import require
 from elastream.core.quantity import spell_number, spell_seconds
-from elastream.simulator.dag import DataflowModel
-from elastream.simulator.dataflow import SimulatedDataflow, provides
+from elastream.simulator.continuous.model import DataflowModel
+from elastream.simulator.continuous.platform import SimulatedDataflow, provides
 from elastream.simulator.faults import Fault
-from elastream.simulator.model import ApplicationModel
-from elastream.simulator.platform import SimulatedSpark
+from elastream.simulator.microbatch.model import ApplicationModel
+from elastream.simulator.microbatch.platform import SimulatedSpark
 from elastream.simulator.run import Simulation
 from elastream.workloads import Pattern
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from elastream.cli.results import Run
     from elastream.cli.scenario import Scenario
     from elastream.config import Resolution
-    from elastream.simulator.dag import DataflowModel
-    from elastream.simulator.model import ApplicationModel
+    from elastream.simulator.continuous.model import DataflowModel
+    from elastream.simulator.microbatch.model import ApplicationModel
 
 DURATION_S = 140 * 60.0
 
@@ -241,9 +241,9 @@ def _model(name: str, trigger: str | None, slots: int | None) -> ApplicationMode
     from dataclasses import replace
 
     from elastream.cli.scenario import resized
-    from elastream.simulator.dag import DataflowModel
-    from elastream.simulator.modelfile import read_model, read_trigger
-    from elastream.simulator.models import any_model
+    from elastream.simulator.catalogue import any_model
+    from elastream.simulator.continuous.model import DataflowModel
+    from elastream.simulator.model_file import read_model, read_trigger
 
     is_file = name.endswith((".yaml", ".yml")) or "/" in name
     chosen = read_model(Path(name)) if is_file else any_model(name)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import Literal
 
-from elastream.simulator.model import PoolModel
-from elastream.simulator.places import Places
+from elastream.simulator.places import FreeNodes
+from elastream.simulator.pool_model import PoolModel
 
 
 @dataclass(slots=True, eq=False)
@@ -40,7 +40,7 @@ class SimulatedWorker:
 class SimulatedCluster:
     """The workers of one pool. Asked for a size, it starts and stops workers until it has it."""
 
-    def __init__(self, model: PoolModel, random: Random, *, name: str = "", places: Places | None = None) -> None:
+    def __init__(self, model: PoolModel, random: Random, *, name: str = "", places: FreeNodes | None = None) -> None:
         self.model = model
         self.name = name
         self.wanted = self.requested = model.initial_workers

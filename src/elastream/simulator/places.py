@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
-from elastream.simulator.dag import PlacesModel
+from elastream.simulator.continuous.model import PlacesModel
 
 
-class Places:
+class FreeNodes:
     """Which nodes have no worker. Several pools may draw from them."""
 
     def __init__(self, model: PlacesModel) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from elastream.core.errors import UnknownName
-from elastream.simulator.dag import (
+from elastream.simulator.continuous.model import (
     WARM,
     DataflowModel,
     Feed,
@@ -21,7 +21,7 @@ from elastream.simulator.dag import (
     WindowModel,
     own_pools,
 )
-from elastream.simulator.model import PoolModel
+from elastream.simulator.pool_model import PoolModel
 
 _FIXED = replace(WARM, min_workers=1, max_workers=1, initial_workers=1)
 """A source that is not resized."""

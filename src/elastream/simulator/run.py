@@ -14,11 +14,11 @@ from elastream.estimators.delay import quantiles
 from elastream.loop.clock import VirtualClock
 from elastream.loop.controller import Controller, checked
 from elastream.loop.planner import Planner
-from elastream.simulator.dag import DataflowModel
-from elastream.simulator.dataflow import SimulatedDataflow
+from elastream.simulator.continuous.model import DataflowModel
+from elastream.simulator.continuous.platform import SimulatedDataflow
 from elastream.simulator.faults import Fault
-from elastream.simulator.model import ApplicationModel
-from elastream.simulator.platform import SimulatedSpark
+from elastream.simulator.microbatch.model import ApplicationModel
+from elastream.simulator.microbatch.platform import SimulatedSpark
 from elastream.workloads import Workload
 from elastream.workloads.series import RateSeries
 

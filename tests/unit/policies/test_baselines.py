@@ -10,7 +10,7 @@ from elastream.core.observation import FinishedBatch
 from elastream.loop.planner import Planner
 from elastream.policies import Fixed, LagProportional, Threshold
 from elastream.policies.catalogue import policies
-from elastream.simulator.platform import PROVIDES
+from elastream.simulator.microbatch.platform import PROVIDES
 from tests.making import knowing, observation, query, size
 from tests.stories.telling import application, tell
 

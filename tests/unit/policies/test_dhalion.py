@@ -11,7 +11,7 @@ from elastream.core.needs import fit
 from elastream.core.signals import Signal
 from elastream.policies.catalogue import policies
 from elastream.policies.dhalion import Dhalion
-from elastream.simulator.platform import PROVIDES
+from elastream.simulator.microbatch.platform import PROVIDES
 from tests.unit.policies.observing import EVERYTHING, Dataflow, Doing
 
 

@@ -24,7 +24,15 @@ from elastream.policies.flink_autoscaler_formulas import (
     scale_factor,
     scaled,
 )
-from elastream.simulator.dag import WARM, DataflowModel, Feed, LogModel, OperatorModel, RestartModel, own_pools
+from elastream.simulator.continuous.model import (
+    WARM,
+    DataflowModel,
+    Feed,
+    LogModel,
+    OperatorModel,
+    RestartModel,
+    own_pools,
+)
 from elastream.simulator.run import Simulation
 from elastream.workloads import parse_workload
 from tests.making import POOL

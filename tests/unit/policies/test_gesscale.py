@@ -16,7 +16,15 @@ from elastream.core.topology import Operator
 from elastream.estimators.capacity import Saturated
 from elastream.policies import Gesscale, MdlNLUnaware, policies
 from elastream.policies.gesscale import Memory
-from elastream.simulator.dag import WARM, DataflowModel, Feed, LogModel, OperatorModel, PlacesModel, RestartModel
+from elastream.simulator.continuous.model import (
+    WARM,
+    DataflowModel,
+    Feed,
+    LogModel,
+    OperatorModel,
+    PlacesModel,
+    RestartModel,
+)
 from elastream.simulator.run import Simulation
 from elastream.workloads import parse_workload
 from tests.making import POOL

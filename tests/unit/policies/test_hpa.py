@@ -13,7 +13,7 @@ from elastream.loop.planner import Planner
 from elastream.policies.catalogue import policies
 from elastream.policies.hpa import Hpa, Pods
 from elastream.policies.hpa_behaviour import ratio_of
-from elastream.simulator.platform import PROVIDES
+from elastream.simulator.microbatch.platform import PROVIDES
 from tests.unit.policies.observing import EVERYTHING, Dataflow, Doing
 
 # Without damping: what is recommended is what is decided.

@@ -9,7 +9,7 @@ from elastream.core.needs import fit
 from elastream.core.signals import Signal
 from elastream.policies.catalogue import policies
 from elastream.policies.varga import Varga
-from elastream.simulator.platform import PROVIDES
+from elastream.simulator.microbatch.platform import PROVIDES
 from tests.unit.policies.observing import EVERYTHING, Dataflow, Doing
 
 # Without damping: what is recommended is what is decided.

@@ -8,8 +8,9 @@ import pytest
 from elastream.core.decision import Decision
 from elastream.core.errors import BadInput
 from elastream.loop.clock import VirtualClock
-from elastream.simulator.continuous import ContinuousEngine
-from elastream.simulator.dag import (
+from elastream.simulator.continuous.engine import ContinuousEngine
+from elastream.simulator.continuous.instances import Instances
+from elastream.simulator.continuous.model import (
     WARM,
     DataflowModel,
     Feed,
@@ -21,10 +22,9 @@ from elastream.simulator.dag import (
     WindowModel,
     own_pools,
 )
-from elastream.simulator.dataflow import SimulatedDataflow
+from elastream.simulator.continuous.platform import SimulatedDataflow
 from elastream.simulator.faults import Fault, SinkBlocked, SlowStart, Straggler, WorkerLoss
-from elastream.simulator.instances import Instances
-from elastream.simulator.model import PoolModel
+from elastream.simulator.pool_model import PoolModel
 from elastream.workloads.series import RateSeries
 
 

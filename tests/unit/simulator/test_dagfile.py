@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from elastream.core.errors import BadInput
-from elastream.simulator.dag import DataflowModel, Feed
-from elastream.simulator.modelfile import read_model
+from elastream.simulator.continuous.model import DataflowModel, Feed
+from elastream.simulator.model_file import read_model
 
 GOOD = """
 name: words

@@ -9,10 +9,10 @@ from elastream.core.errors import BadInput
 from elastream.core.observation import Observation, OperatorWork, Pool, Query, Reading, Source
 from elastream.core.topology import Edge, Operator, Topology
 from elastream.policies import policies
-from elastream.simulator.measured import cut_into, fitted, measured
-from elastream.simulator.model import ApplicationModel
-from elastream.simulator.modelfile import read_model, written_model
-from elastream.simulator.models import any_model, measured_jobs, model
+from elastream.simulator.calibration import cut_into, fitted, measured
+from elastream.simulator.catalogue import any_model, measured_jobs, model
+from elastream.simulator.microbatch.model import ApplicationModel
+from elastream.simulator.model_file import read_model, written_model
 from elastream.simulator.run import Simulation
 from elastream.workloads import parse_workload
 from tests.stories.telling import Story

@@ -7,8 +7,9 @@ import pytest
 
 from elastream.core.observation import FinishedBatch, Trigger
 from elastream.simulator.faults import Fault, SinkBlocked, Straggler, WorkerLoss
-from elastream.simulator.microbatch import MicroBatchEngine
-from elastream.simulator.model import ApplicationModel, PoolModel, QueryModel, SourceModel, StageModel, StateModel
+from elastream.simulator.microbatch.engine import MicroBatchEngine
+from elastream.simulator.microbatch.model import ApplicationModel, QueryModel, SourceModel, StageModel, StateModel
+from elastream.simulator.pool_model import PoolModel
 from elastream.workloads.series import RateSeries
 
 # Warm executors that come at once, and nothing random: every number below is then exact.

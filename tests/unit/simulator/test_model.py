@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from elastream.core.errors import BadInput
-from elastream.simulator.model import ApplicationModel, PoolModel, QueryModel, SourceModel, StageModel
-from elastream.simulator.models import MODELS, model
+from elastream.simulator.catalogue import MODELS, model
+from elastream.simulator.microbatch.model import ApplicationModel, QueryModel, SourceModel, StageModel
+from elastream.simulator.pool_model import PoolModel
 
 EVENTS = SourceModel(name="events")
 ONE = StageModel(name="one", after=("events",), partitions=4, slot_s_per_record=1e-4)

@@ -6,8 +6,8 @@ import pytest
 
 from elastream.core.errors import UnknownName
 from elastream.policies import policies
-from elastream.simulator.dag import DataflowModel
-from elastream.simulator.models import any_model
+from elastream.simulator.catalogue import any_model
+from elastream.simulator.continuous.model import DataflowModel
 from elastream.simulator.published import PUBLISHED, published
 from elastream.simulator.run import Simulation, Summary
 from elastream.workloads import parse_workload

@@ -20,7 +20,7 @@ from typing import Any
 from elastream.core.errors import BadInput
 from elastream.registry import read_settings
 from elastream.registry.settings import construct
-from elastream.simulator.dag import (
+from elastream.simulator.continuous.model import (
     WARM,
     DataflowModel,
     Feed,
@@ -30,8 +30,8 @@ from elastream.simulator.dag import (
     PlacesModel,
     RestartModel,
 )
-from elastream.simulator.model import PoolModel
-from elastream.simulator.reading import as_mapping, built, check_keys, named_items, read_slo
+from elastream.simulator.pool_model import PoolModel
+from elastream.simulator.yaml_fields import as_mapping, built, check_keys, named_items, read_slo
 
 _PARTS = {"restart": RestartModel, "measuring": MeasuringModel, "places": PlacesModel}
 _PLAIN = ("cluster_workers", "base_latency", "base_latency_s", "step", "step_s", "stops_sources_until")

@@ -16,10 +16,10 @@ from elastream.core.observation import RunningStage
 from elastream.estimators.delay import Stretch
 from elastream.simulator.cluster import SimulatedCluster, SimulatedWorker
 from elastream.simulator.faults import AdHocJob, Fault, SinkBlocked, SlowStart, Straggler, WorkerLoss
-from elastream.simulator.model import ApplicationModel
-from elastream.simulator.other_work import OtherTask, OtherWork
-from elastream.simulator.query import Batch, SimulatedQuery
-from elastream.simulator.stage import Member, StageRun, Wave
+from elastream.simulator.microbatch.model import ApplicationModel
+from elastream.simulator.microbatch.other_work import OtherTask, OtherWork
+from elastream.simulator.microbatch.query import SimulatedBatch, SimulatedQuery
+from elastream.simulator.microbatch.stage import Member, StageRun, Wave
 from elastream.workloads.series import RateSeries
 
 _Event = tuple[float, int, Callable[[Any], None], Any]
@@ -379,7 +379,7 @@ class MicroBatchEngine:
 _NOBODY = object()
 
 
-def _batch(query: SimulatedQuery) -> Batch:
+def _batch(query: SimulatedQuery) -> SimulatedBatch:
     if query.batch is None:
         raise RuntimeError(f"query {query.model.name} has no running batch")
     return query.batch

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from elastream.core.errors import BadInput
 from elastream.core.slo import Slo
 from elastream.core.topology import Edge, Operator, Topology
-from elastream.simulator.model import PoolModel, changed_pool, check_numbers, check_pool
+from elastream.simulator.pool_model import PoolModel, changed_pool, check_numbers, check_pool
 
 WARM = PoolModel(
     start_s=0.0, start_spread=0.0, cold_s=0.0, leave_s=0.0, memory_bytes=None, cpu_ceiling=1.0, cpu_noise=0.0

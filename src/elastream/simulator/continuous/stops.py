@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from elastream.simulator.instances import Instances
+from elastream.simulator.continuous.instances import Instances
 
 
 class Stops:

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from elastream.simulator.cluster import SimulatedCluster
-from elastream.simulator.dag import RestartModel
-from elastream.simulator.instances import Instances
-from elastream.simulator.log import SimulatedLog
+from elastream.simulator.continuous.instances import Instances
+from elastream.simulator.continuous.log import SimulatedLog
+from elastream.simulator.continuous.model import RestartModel
 
 
 class Restarts:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from elastream.core.observation import LongestTask
 from elastream.simulator.cluster import SimulatedWorker
-from elastream.simulator.model import StageModel
+from elastream.simulator.microbatch.model import StageModel
 
 if TYPE_CHECKING:
-    from elastream.simulator.query import SimulatedQuery
+    from elastream.simulator.microbatch.query import SimulatedQuery
 
 
 Member = tuple[SimulatedWorker, int, list[int]]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from elastream.core.errors import UnknownName
 from elastream.core.observation import Trigger
-from elastream.simulator.dag import DataflowModel
-from elastream.simulator.model import ApplicationModel, QueryModel, SourceModel, StageModel, StateModel
+from elastream.simulator.continuous.model import DataflowModel
+from elastream.simulator.microbatch.model import ApplicationModel, QueryModel, SourceModel, StageModel, StateModel
 from elastream.simulator.published import PUBLISHED
 
 # One slot does about 10,000 records/s through all stages: a JSON event, parsed, counted by key and written.
@@ -94,7 +94,7 @@ def measured_jobs() -> dict[str, Path]:
 
 def any_model(name: str) -> ApplicationModel | DataflowModel:
     """The model of that name, of either engine."""
-    from elastream.simulator.modelfile import read_model
+    from elastream.simulator.model_file import read_model
 
     if name in PUBLISHED:
         return PUBLISHED[name]

@@ -10,13 +10,13 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from elastream.simulator.assignment import loads
-from elastream.simulator.dag import OperatorModel
+from elastream.simulator.continuous.assignment import loads
+from elastream.simulator.continuous.model import OperatorModel
 
 if TYPE_CHECKING:
-    from elastream.simulator.flow import Out
-    from elastream.simulator.log import SimulatedLog
-    from elastream.simulator.turns import Turns
+    from elastream.simulator.continuous.flow import Out
+    from elastream.simulator.continuous.log import SimulatedLog
+    from elastream.simulator.continuous.turns import Turns
 
 
 class Group:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from elastream.simulator.dag import LogModel
+from elastream.simulator.continuous.model import LogModel
 
 
 @dataclass(slots=True)

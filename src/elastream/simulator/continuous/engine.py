@@ -14,15 +14,15 @@ from random import Random
 from elastream.core.slo import OnTime
 from elastream.estimators.delay import DelayWindow, Punctuality, Stretch
 from elastream.simulator.cluster import SimulatedCluster, SimulatedWorker
-from elastream.simulator.dag import DataflowModel
+from elastream.simulator.continuous.flow import connect, ends
+from elastream.simulator.continuous.instances import Instances
+from elastream.simulator.continuous.log import SimulatedLog
+from elastream.simulator.continuous.model import DataflowModel
+from elastream.simulator.continuous.restart import Checkpoint, Restarts
+from elastream.simulator.continuous.stops import Stops
+from elastream.simulator.continuous.turns import Turns
 from elastream.simulator.faults import Fault, SinkBlocked, SlowStart, Straggler, WorkerLoss
-from elastream.simulator.flow import connect, ends
-from elastream.simulator.instances import Instances
-from elastream.simulator.log import SimulatedLog
-from elastream.simulator.places import Places
-from elastream.simulator.restart import Checkpoint, Restarts
-from elastream.simulator.stops import Stops
-from elastream.simulator.turns import Turns
+from elastream.simulator.places import FreeNodes
 from elastream.workloads.series import RateSeries
 
 # Less than this share of a step's work is arithmetic and no waiting.
@@ -45,7 +45,7 @@ class ContinuousEngine:
         self.now_s = self.running_since_s = 0.0
         self.logs = [SimulatedLog(log, curves[log.name]) for log in model.logs]
         self.operators = connect(model, self.logs)
-        places = Places(model.places) if model.places else None
+        places = FreeNodes(model.places) if model.places else None
         self.clusters = {
             name: SimulatedCluster(pool, Random(f"{seed}/{name}/cluster"), name=name, places=places)
             for name, pool in model.pools.items()

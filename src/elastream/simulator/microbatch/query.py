@@ -12,8 +12,8 @@ from elastream.core.topology import Topology
 from elastream.estimators.delay import DelayWindow, Punctuality, Stretch
 from elastream.simulator.cluster import SimulatedWorker
 from elastream.simulator.delay import stretches
-from elastream.simulator.model import QueryModel, SourceModel, StageModel
-from elastream.simulator.stage import StageTotals
+from elastream.simulator.microbatch.model import QueryModel, SourceModel, StageModel
+from elastream.simulator.microbatch.stage import StageTotals
 from elastream.workloads.series import RateSeries
 
 # Spark looks for new data this often when a query runs as fast as possible (spark.sql.streaming.pollingDelay).
@@ -46,7 +46,7 @@ class SimulatedSource:
 
 
 @dataclass(slots=True)
-class Batch:
+class SimulatedBatch:
     """The running batch."""
 
     id: int
@@ -83,7 +83,7 @@ class SimulatedQuery:
         self.homes: dict[str, list[SimulatedWorker | None]] = {
             stage.name: [None] * stage.partitions for stage in model.stages if stage.stateful
         }
-        self.batch: Batch | None = None
+        self.batch: SimulatedBatch | None = None
         self.finished: FinishedBatch | None = None
         self.batches = 0
         self.driver_s = 0.0
@@ -92,7 +92,7 @@ class SimulatedQuery:
         self.delays: list[Stretch] = []
         """All that was committed, for the result of the run."""
 
-    def plan(self, now_s: float) -> Batch | None:
+    def plan(self, now_s: float) -> SimulatedBatch | None:
         """Cut off the next batch, or None if there is nothing to read."""
         waiting = [source.arrived(now_s) - source.committed for source in self.sources]
         if not any(waiting):
@@ -100,7 +100,7 @@ class SimulatedQuery:
         taken = [source.limited(records) for source, records in zip(self.sources, waiting, strict=True)]
         for source, records in zip(self.sources, taken, strict=True):
             source.planned = source.committed + records
-        batch = Batch(id=self.batches, started_s=now_s, rows=sum(taken), limited=taken != waiting)
+        batch = SimulatedBatch(id=self.batches, started_s=now_s, rows=sum(taken), limited=taken != waiting)
         batch.reaching = {s.model.name: float(n) for s, n in zip(self.sources, taken, strict=True)}
         self.batch = batch
         return batch

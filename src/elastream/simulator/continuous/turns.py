@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from elastream.simulator.instances import Instances
+from elastream.simulator.continuous.instances import Instances
 
 
 class Turns:

@@ -10,12 +10,12 @@ from elastream.core.observation import Observation, OperatorWork, Phase, Pool, Q
 from elastream.core.protocols import Clock
 from elastream.core.signals import Signal
 from elastream.simulator.cluster import SimulatedCluster, SimulatedWorker
-from elastream.simulator.continuous import ContinuousEngine
-from elastream.simulator.dag import DataflowModel
+from elastream.simulator.continuous.engine import ContinuousEngine
+from elastream.simulator.continuous.instances import Instances
+from elastream.simulator.continuous.log import SimulatedLog
+from elastream.simulator.continuous.model import DataflowModel
 from elastream.simulator.faults import Fault
-from elastream.simulator.instances import Instances
-from elastream.simulator.log import SimulatedLog
-from elastream.simulator.measuring import Measuring
+from elastream.simulator.measurement_faults import Measuring
 from elastream.workloads.series import RateSeries
 
 _ALWAYS = frozenset(

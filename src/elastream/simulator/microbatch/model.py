@@ -7,13 +7,13 @@ a tiny batch costs 0.11-0.19 s, an executor takes 4-12 s to start and is slow at
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 from elastream.core.errors import BadInput
 from elastream.core.observation import Trigger
 from elastream.core.slo import Slo
 from elastream.core.topology import Edge, Operator, Topology
+from elastream.simulator.pool_model import PoolModel, changed_pool, check_numbers, check_pool
 
 POOL = "executors"
 """Spark has one pool, shared by every operator of every query."""
@@ -102,29 +102,6 @@ class QueryModel:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PoolModel:
-    """The executors and how they come and go."""
-
-    slots_per_worker: int = 1
-    min_workers: int = 1
-    max_workers: int = 12
-    initial_workers: int = 1
-    cluster_workers: int | None = None
-    """How many the cluster has room for; None: always enough."""
-    memory_bytes: float | None = 512 * 2**20
-    start_s: float = 6.0
-    start_spread: float = 0.3
-    """Start-up takes between (1 - spread) and (1 + spread) times `start_s`."""
-    cold_s: float = 10.0
-    cold_factor: float = 1.5
-    """Tasks that begin within `cold_s` of readiness take so many times longer."""
-    leave_s: float = 1.0
-    cpu_ceiling: float = 0.95
-    """Processor use of a slot that is always busy."""
-    cpu_noise: float = 0.02
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ApplicationModel:
     """Queries that share a pool."""
 
@@ -164,25 +141,6 @@ class ApplicationModel:
         return replace(self, queries=tuple(replace(query, slo=slo) for query in self.queries))
 
 
-def changed_pool(pool: PoolModel, **changes: int) -> PoolModel:
-    """The pool with other numbers; the start follows bounds that were moved."""
-    pool = replace(pool, **changes)
-    if "initial_workers" in changes:
-        return pool
-    return replace(pool, initial_workers=min(max(pool.initial_workers, pool.min_workers), pool.max_workers))
-
-
-def check_pool(pool: PoolModel, where: str) -> None:
-    """Raise BadInput where a pool makes no sense."""
-    check_numbers(pool, where)
-    if pool.slots_per_worker < 1:
-        raise BadInput(f"{where}: {pool.slots_per_worker} slots per worker; at least 1 is needed")
-    if not 1 <= pool.min_workers <= pool.max_workers:
-        raise BadInput(f"{where}: bounds {pool.min_workers}..{pool.max_workers}; they must be 1 <= min <= max")
-    if pool.initial_workers < 1:
-        raise BadInput(f"{where}: starts with {pool.initial_workers} workers; at least 1 is needed")
-
-
 def _check_query(query: QueryModel, where: str) -> None:
     check_numbers(query, where)
     if not query.sources:
@@ -205,11 +163,3 @@ def _check_query(query: QueryModel, where: str) -> None:
     if unread:
         raise BadInput(f"{where}: source {sorted(unread)[0]!r} is read by no stage")
     query.topology().check([POOL], where)
-
-
-def check_numbers(model: Any, where: str) -> None:
-    """Raise BadInput where a number of a model is negative, infinite or none."""
-    for item in fields(model):
-        value = getattr(model, item.name)
-        if isinstance(value, float | int) and not (0 <= value < math.inf):
-            raise BadInput(f"{where}: {item.name} is {value}; it must be a number of at least 0")

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from elastream.estimators.delay import Stretch
-from elastream.simulator import assignment
-from elastream.simulator.assignment import Lane
-from elastream.simulator.dag import LogModel
+from elastream.simulator.continuous import assignment
+from elastream.simulator.continuous.assignment import Lane
+from elastream.simulator.continuous.model import LogModel
 from elastream.workloads.series import RateSeries
 
 # Sums of floats over a day of steps differ by less than this share; a record more or less is not meant.

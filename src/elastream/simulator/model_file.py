@@ -23,18 +23,11 @@ from elastream.core.errors import BadInput, suggestion
 from elastream.core.observation import Trigger
 from elastream.registry import read_settings
 from elastream.registry.settings import construct
-from elastream.simulator.dag import DataflowModel
-from elastream.simulator.dagfile import dataflow
-from elastream.simulator.model import (
-    POOL,
-    ApplicationModel,
-    PoolModel,
-    QueryModel,
-    SourceModel,
-    StageModel,
-    StateModel,
-)
-from elastream.simulator.reading import as_mapping, built, check_keys, named_items, read_slo, seconds
+from elastream.simulator.continuous.model import DataflowModel
+from elastream.simulator.continuous.model_file import dataflow
+from elastream.simulator.microbatch.model import POOL, ApplicationModel, QueryModel, SourceModel, StageModel, StateModel
+from elastream.simulator.pool_model import PoolModel
+from elastream.simulator.yaml_fields import as_mapping, built, check_keys, named_items, read_slo, seconds
 
 _APART = ("sources", "stages", "trigger", "slo", "state")
 """Settings of a query that are not plain values."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from elastream.simulator.dag import DataflowModel
-from elastream.simulator.instances import Instances
-from elastream.simulator.log import SimulatedLog
+from elastream.simulator.continuous.instances import Instances
+from elastream.simulator.continuous.log import SimulatedLog
+from elastream.simulator.continuous.model import DataflowModel
 
 
 class Out(NamedTuple):

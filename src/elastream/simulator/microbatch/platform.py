@@ -24,10 +24,10 @@ from elastream.core.protocols import Clock
 from elastream.core.signals import Signal
 from elastream.simulator.cluster import SimulatedWorker
 from elastream.simulator.faults import Fault
-from elastream.simulator.measuring import Measuring
-from elastream.simulator.microbatch import MicroBatchEngine
-from elastream.simulator.model import POOL, ApplicationModel
-from elastream.simulator.query import SimulatedQuery, SimulatedSource
+from elastream.simulator.measurement_faults import Measuring
+from elastream.simulator.microbatch.engine import MicroBatchEngine
+from elastream.simulator.microbatch.model import POOL, ApplicationModel
+from elastream.simulator.microbatch.query import SimulatedQuery, SimulatedSource
 from elastream.workloads.series import RateSeries
 
 PROVIDES = frozenset(

@@ -17,7 +17,8 @@ import numpy as np
 
 from elastream.core.errors import BadInput
 from elastream.core.observation import Observation, OperatorWork, Query, Reading
-from elastream.simulator.model import ApplicationModel, PoolModel, QueryModel, SourceModel, StageModel, StateModel
+from elastream.simulator.microbatch.model import ApplicationModel, QueryModel, SourceModel, StageModel, StateModel
+from elastream.simulator.pool_model import PoolModel
 
 SKIPPED_BATCHES = 3
 """The first batches of a query cost several times what any other does."""
@@ -31,7 +32,7 @@ _MOST_FIXED = 0.3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fit:
+class CostFit:
     """Busy time as work per record and a fixed part per batch."""
 
     per_record_s: float
@@ -84,12 +85,12 @@ def _told(name: str, looks: Sequence[Observation]) -> str:
     return f"{len(rows)} batches of {min(rows):,.0f} to {max(rows):,.0f} records" if rows else ""
 
 
-def fitted(records: Sequence[float], batches: Sequence[float], busy_s: Sequence[float]) -> Fit:
+def fitted(records: Sequence[float], batches: Sequence[float], busy_s: Sequence[float]) -> CostFit:
     """Least squares with nothing below zero. Batches that are all alike have their whole time put on the records."""
     taken, ran, spent = (np.asarray(values, dtype=float) for values in (records, batches, busy_s))
     total = taken.sum()
     if total <= 0:
-        return Fit(per_record_s=0.0, per_batch_s=float(spent.sum() / max(ran.sum(), 1.0)), noise=0.0)
+        return CostFit(per_record_s=0.0, per_batch_s=float(spent.sum() / max(ran.sum(), 1.0)), noise=0.0)
     per_batch = taken / np.maximum(ran, 1.0)
     work, fixed = float(spent.sum() / total), 0.0
     if per_batch.std() >= _LEAST_SPREAD * per_batch.mean():
@@ -102,7 +103,9 @@ def fitted(records: Sequence[float], batches: Sequence[float], busy_s: Sequence[
     known = (spent > 0) & (said > 0)
     # Noise of several batches together is smaller by the root of their number.
     off = np.log(spent[known] / said[known]) * np.sqrt(ran[known])
-    return Fit(per_record_s=float(work), per_batch_s=float(fixed), noise=float(off.std()) if known.sum() > 2 else 0.0)
+    return CostFit(
+        per_record_s=float(work), per_batch_s=float(fixed), noise=float(off.std()) if known.sum() > 2 else 0.0
+    )
 
 
 def _of(now: Observation, name: str) -> Query | None:

@@ -1,0 +1,1 @@
+"""Operators that run all the time, as on Flink, Heron and Timely, as a fluid that flows in steps."""

@@ -1,0 +1,1 @@
+"""What Spark does between a trigger and a commit, as a discrete-event simulation."""
