@@ -7,8 +7,8 @@ from benchmarks.machine import cpu_seconds, machine
 from elastream.core.knowledge import Knowledge
 from elastream.core.observation import Observation, OperatorWork, Pool, Query, Reading, Source
 from elastream.core.topology import Edge, Operator, Topology
-from elastream.policies.ds2 import DS2, Memory
-from elastream.policies.ds2_equations import TrueRates, required
+from elastream.policies.ds2.equations import TrueRates, required
+from elastream.policies.ds2.policy import DS2, DS2Memory
 
 OPERATORS = 1_000
 RUNS = 20
@@ -44,7 +44,7 @@ def tell(what: str, work: object) -> None:
     print(f"{name:45} {middle:6.2f} ms ({least:.2f} to {most:.2f})   goal {GOAL_MS:g} ms {verdict}")
 
 
-def decide(policy: DS2, memory: Memory, now: Observation) -> None:
+def decide(policy: DS2, memory: DS2Memory, now: Observation) -> None:
     """The end of an interval."""
     decision = policy.decide(now, Knowledge(), policy.learn(memory, now, None))
     assert decision.kind == "set", decision.reason

@@ -334,14 +334,14 @@ MUTANTS = (
     ),
     Mutant(
         fault="DS2 rounds down",
-        file="src/elastream/policies/ds2_equations.py",
+        file="src/elastream/policies/ds2/equations.py",
         before="sized = math.ceil(unrounded * (1.0 + factor)) or 1",
         after="sized = math.floor(unrounded * (1.0 + factor)) or 1",
         test="tests/unit/policies/test_ds2_equations.py::test_the_sizes_are_those_of_the_authors_policy",
     ),
     Mutant(
         fault="Dhalion's factor lacks its 1, as two of the thesis' equations print it",
-        file="src/elastream/policies/dhalion.py",
+        file="src/elastream/policies/dhalion/policy.py",
         before="return 1 + (growth if self.most_growth is None",
         after="return 0 + (growth if self.most_growth is None",
         test="tests/unit/policies/test_dhalion.py::"
@@ -349,7 +349,7 @@ MUTANTS = (
     ),
     Mutant(
         fault="HPA has no tolerance",
-        file="src/elastream/policies/hpa_behaviour.py",
+        file="src/elastream/policies/hpa/behaviour.py",
         before="tolerance: float = setting(0.1,",
         after="tolerance: float = setting(0.0,",
         test="tests/unit/policies/test_hpa.py::"
@@ -357,7 +357,7 @@ MUTANTS = (
     ),
     Mutant(
         fault="Gesscale adds the farthest node",
-        file="src/elastream/policies/gesscale_nodes.py",
+        file="src/elastream/policies/gesscale/nodes.py",
         before="return min(self.free, key=",
         after="return max(self.free, key=",
         test="tests/unit/policies/test_gesscale_nodes.py::test_the_node_that_keeps_the_greatest_delay_least_is_added",
@@ -558,7 +558,7 @@ MUTANTS = (
     ),
     Mutant(
         fault="DS2 takes an operator that grew once in vain for serial",
-        file="src/elastream/policies/ds2_actions.py",
+        file="src/elastream/policies/ds2/actions.py",
         before="_DOUBLED, _IN_VAIN = 2.0, 2",
         after="_DOUBLED, _IN_VAIN = 1.0, 2",
         test="tests/stories/test_ds2_replays.py::test_a_rate_that_halves_is_followed_in_two_steps_up_and_two_down",

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elastream.policies import DS2
-from elastream.policies.ds2_equations import Required, TrueRates, required
+from elastream.policies.ds2.equations import Required, TrueRates, required
 from elastream.simulator.continuous.model import WARM, DataflowModel, Feed, LogModel, OperatorModel, RestartModel
 from elastream.simulator.run import Simulation
 from elastream.workloads import parse_workload

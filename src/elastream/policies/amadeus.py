@@ -23,7 +23,7 @@ from elastream.policies.catalogue import policies
 from elastream.registry import setting
 
 
-class Memory(TypedDict):
+class AmadeusMemory(TypedDict):
     """The mean, and what it is made of."""
 
     numerator: float
@@ -56,11 +56,11 @@ class Amadeus:
         if not 0 <= self.weight < 1:
             raise BadInput(f"policy amadeus: weight is {self.weight:g}; it must be at least 0 and below 1")
 
-    def start(self) -> Memory:
+    def start(self) -> AmadeusMemory:
         """As if a batch had just taken the whole interval."""
         return {"numerator": 1.0, "denominator": 1.0, "seen": {}, "news_s": None, "decided_s": None}
 
-    def learn(self, memory: Memory, now: Observation, last: Decision | None) -> Memory:
+    def learn(self, memory: AmadeusMemory, now: Observation, last: Decision | None) -> AmadeusMemory:
         """Take in the batches that have ended."""
         numerator, denominator, news_s = memory["numerator"], memory["denominator"], memory["news_s"]
         seen: dict[str, int] = {}
@@ -84,7 +84,7 @@ class Amadeus:
             "decided_s": decided_s,
         }
 
-    def decide(self, now: Observation, known: Knowledge, memory: Memory) -> Decision:
+    def decide(self, now: Observation, known: Knowledge, memory: AmadeusMemory) -> Decision:
         """Multiply by the mean, if it left the band with the last batch."""
         for query in now.queries:
             if query.phase != "terminated" and query.batches is None:

@@ -1,7 +1,7 @@
 """KEDA's Kafka scaler in front of an HPA: ceil(lag / threshold) consumers, and no more than there are partitions.
 
 As its code has it: the lag of a topic is summed over partitions and cut to partitions x threshold, unless idle
-consumers are allowed; of several topics the one that asks for most wins; everything else is the HPA (`hpa_behaviour`),
+consumers are allowed; of several topics the one that asks for most wins; everything else is the HPA (`behaviour`),
 whose tolerance also blocks a last step of less than a tenth. A consumer is a slot here, so that a worker with four
 slots is four consumers. Scaling to zero is left out: a pool is never without a worker. With micro-batches the rows of
 the running batch are lag, too.
@@ -18,7 +18,7 @@ from elastream.core.needs import Need
 from elastream.core.observation import Observation, Pool, Query, Source
 from elastream.core.signals import Signal
 from elastream.policies.catalogue import policies
-from elastream.policies.hpa_behaviour import Behaviour, Recommendations
+from elastream.policies.hpa.behaviour import Behaviour, Recommendations
 from elastream.registry import setting
 
 

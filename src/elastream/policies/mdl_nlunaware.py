@@ -15,8 +15,8 @@ from elastream.core.protocols import Policy
 from elastream.core.signals import Signal
 from elastream.estimators.capacity import CapacityModel, Saturated, linear
 from elastream.policies.catalogue import policies
-from elastream.policies.gesscale import Gesscale, Memory
-from elastream.policies.gesscale_nodes import Places
+from elastream.policies.gesscale.nodes import NodePlaces
+from elastream.policies.gesscale.policy import Gesscale, Memory
 
 
 @policies.register("mdl-nlunaware")
@@ -30,7 +30,7 @@ class MdlNLUnaware(Gesscale):
         """Every worker adds the same."""
         return linear(measured[-1:])
 
-    def places(self, pool: Pool, now: Observation) -> Places | None:
+    def places(self, pool: Pool, now: Observation) -> NodePlaces | None:
         """Never known."""
         return None
 

@@ -27,7 +27,7 @@ from elastream.registry import setting
 _STEP_S = 0.1
 
 
-class Target(TypedDict):
+class DraTarget(TypedDict):
     """The state machine of one pool."""
 
     size: int
@@ -44,13 +44,13 @@ class Idle(TypedDict):
     records: float | None
 
 
-class Memory(TypedDict):
+class SparkDraMemory(TypedDict):
     """What is remembered from look to look."""
 
     at_s: float | None
     tasks: int | None
     """Tasks that ran or waited at the last look."""
-    targets: dict[str, Target]
+    targets: dict[str, DraTarget]
     idle: dict[str, Idle]
     """Worker ('pool/worker') -> since when it has nothing to do."""
 
@@ -79,14 +79,14 @@ class SparkDra:
                 f"policy spark-dra: allocation_ratio is {self.allocation_ratio:g}; it must be above 0 and at most 1"
             )
 
-    def start(self) -> Memory:
+    def start(self) -> SparkDraMemory:
         """Nothing was seen."""
         return {"at_s": None, "tasks": None, "targets": {}, "idle": {}}
 
-    def learn(self, memory: Memory, now: Observation, last: Decision | None) -> Memory:
+    def learn(self, memory: SparkDraMemory, now: Observation, last: Decision | None) -> SparkDraMemory:
         """Advance the state machine to now."""
         tasks = _tasks(now)
-        targets: dict[str, Target] = {}
+        targets: dict[str, DraTarget] = {}
         for pool in now.pools:
             before = memory["targets"].get(pool.name) or {"size": pool.wanted, "to_add": 1, "add_s": None}
             targets[pool.name] = before if tasks is None else self._advanced(before, pool, tasks, memory, now)
@@ -100,7 +100,7 @@ class SparkDra:
         }
         return {"at_s": now.at_s, "tasks": tasks, "targets": targets, "idle": idle}
 
-    def decide(self, now: Observation, known: Knowledge, memory: Memory) -> Decision:
+    def decide(self, now: Observation, known: Knowledge, memory: SparkDraMemory) -> Decision:
         """The target, and whoever is above it and has not been idle for long enough."""
         for query in now.queries:
             if query.phase != "terminated" and query.batches is None:
@@ -125,11 +125,13 @@ class SparkDra:
             return Decision.keep(now, reason, evidence)
         return Decision(allocation=allocation, reason=reason, evidence=evidence, leave_first=tuple(leave))
 
-    def _advanced(self, before: Target, pool: Pool, tasks: int, memory: Memory, now: Observation) -> Target:
+    def _advanced(
+        self, before: DraTarget, pool: Pool, tasks: int, memory: SparkDraMemory, now: Observation
+    ) -> DraTarget:
         """The state after all steps since the last look."""
         needed = math.ceil(tasks * self.allocation_ratio / pool.slots_per_worker - 1e-9)
         since_s = _since(now, memory["at_s"])
-        state: Target = {**before}
+        state: DraTarget = {**before}
         if tasks <= pool.slots:
             # Nobody waits.
             state["to_add"], state["add_s"] = 1, None
@@ -150,7 +152,7 @@ class SparkDra:
             state["add_s"] = taken_s + again_s
         return state
 
-    def _timed_out(self, pool: Pool, now_s: float, memory: Memory) -> list[str]:
+    def _timed_out(self, pool: Pool, now_s: float, memory: SparkDraMemory) -> list[str]:
         found = []
         for worker in pool.workers:
             rest = memory["idle"].get(f"{pool.name}/{worker.id}")
@@ -159,7 +161,7 @@ class SparkDra:
         return found
 
 
-def _one_step_up(state: Target, pool: Pool, limit: int) -> Target:
+def _one_step_up(state: DraTarget, pool: Pool, limit: int) -> DraTarget:
     """Twice as many as the last time, counted from what is there already."""
     size = min(max(state["size"], pool.ready) + state["to_add"], limit)
     added = size - state["size"]

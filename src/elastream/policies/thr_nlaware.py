@@ -13,7 +13,7 @@ from elastream.core.knowledge import Knowledge
 from elastream.core.observation import Observation
 from elastream.core.signals import Signal
 from elastream.policies.catalogue import policies
-from elastream.policies.gesscale_nodes import places
+from elastream.policies.gesscale.nodes import places
 from elastream.policies.thr_nlunaware import ThrNLUnaware
 
 

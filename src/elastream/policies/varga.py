@@ -2,7 +2,7 @@
 
 Utilisation is the share of time that is not idle, with a target of 0.7; the relative change of lag is 1 + growth of
 lag / throughput, with a target of 1: how much more would have to be taken in for the lag to stand still. The higher of
-the two wins, and then it goes as in `hpa_behaviour`.
+the two wins, and then it goes as in `behaviour`.
 
 `form: pool` is the original: one size for everything, and the lag is ignored while it is below a threshold, because
 otherwise its target of 1 would never let a pool shrink. `form: operator` is the extension by Kanis (2023, section
@@ -26,15 +26,15 @@ from elastream.core.observation import Observation, Pool, Query
 from elastream.core.signals import Signal
 from elastream.estimators.left_behind import Behind, growth_rps, records_behind, watched
 from elastream.policies.catalogue import policies
-from elastream.policies.dhalion_symptoms import Unknown, below_back_pressure, share_of_time
-from elastream.policies.hpa_behaviour import Behaviour, Recommendations, ratio_of
+from elastream.policies.dhalion.symptoms import Unknown, below_back_pressure, share_of_time
+from elastream.policies.hpa.behaviour import Behaviour, Recommendations, ratio_of
 from elastream.registry import setting
 
 _NO_CAUSE = -1.0
 """Relative change of lag of an operator that does not cause any: utilisation alone decides."""
 
 
-class Memory(TypedDict):
+class VargaMemory(TypedDict):
     """What is remembered from look to look."""
 
     recommendations: Recommendations
@@ -75,18 +75,18 @@ class Varga(Behaviour):
             return needs
         return (*needs, Need(Signal.BACKPRESSURE_TIME, stand_ins=(Signal.COMMITTED,)))
 
-    def start(self) -> Memory:
+    def start(self) -> VargaMemory:
         """Nothing was recommended or seen."""
         return {"recommendations": {"made_s": None, "recent": []}, "behind": {}}
 
-    def learn(self, memory: Memory, now: Observation, last: Decision | None) -> Memory:
+    def learn(self, memory: VargaMemory, now: Observation, last: Decision | None) -> VargaMemory:
         """Follow the lag, and remember the last recommendation."""
         return {
             "recommendations": self.remembered(memory["recommendations"], now, last),
             "behind": {query.id: watched(memory["behind"].get(query.id), query) for query in now.queries},
         }
 
-    def decide(self, now: Observation, known: Knowledge, memory: Memory) -> Decision:
+    def decide(self, now: Observation, known: Knowledge, memory: VargaMemory) -> Decision:
         """Recommend by the higher of the two metrics, pool by pool."""
         queries = [query for query in now.queries if query.phase != "terminated"]
         try:

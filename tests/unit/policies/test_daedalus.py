@@ -9,7 +9,7 @@ import pytest
 from elastream.core.errors import BadInput
 from elastream.estimators.forecasting.forecast import Forecast
 from elastream.policies import policies
-from elastream.policies.daedalus import Daedalus, Outlook
+from elastream.policies.daedalus.policy import Daedalus, Outlook
 from tests.making import POOL, pool, size
 from tests.unit.policies.observing import Dataflow, Doing
 

@@ -10,7 +10,7 @@ from elastream.core.errors import BadInput
 from elastream.core.needs import fit
 from elastream.core.signals import Signal
 from elastream.policies.catalogue import policies
-from elastream.policies.dhalion import Dhalion
+from elastream.policies.dhalion.policy import Dhalion
 from elastream.simulator.microbatch.platform import PROVIDES
 from tests.unit.policies.observing import EVERYTHING, Dataflow, Doing
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from elastream.policies.ds2_equations import Answer, Required, TrueRates, corrected, rate_ratio, required
+from elastream.policies.ds2.equations import Answer, Required, TrueRates, corrected, rate_ratio, required
 
 VECTORS = Path(__file__).parent / "vectors" / "ds2"
 NO_THRESHOLD = float("inf")

@@ -13,7 +13,7 @@ from elastream.core.errors import BadInput
 from elastream.core.observation import Observation
 from elastream.loop.planner import Planner
 from elastream.policies import FlinkAutoscaler
-from elastream.policies.flink_autoscaler_formulas import (
+from elastream.policies.flink_autoscaler.formulas import (
     Band,
     Terms,
     Wanted,

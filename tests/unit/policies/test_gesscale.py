@@ -15,7 +15,7 @@ from elastream.core.protocols import Policy
 from elastream.core.topology import Operator
 from elastream.estimators.capacity import Saturated
 from elastream.policies import Gesscale, MdlNLUnaware, policies
-from elastream.policies.gesscale import Memory
+from elastream.policies.gesscale.policy import Memory
 from elastream.simulator.continuous.model import (
     WARM,
     DataflowModel,

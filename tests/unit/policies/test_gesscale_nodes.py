@@ -8,7 +8,7 @@ import pytest
 from elastream.core.observation import Worker
 from elastream.policies import ThrNLAware, ThrNLUnaware
 from elastream.policies.catalogue import policies
-from elastream.policies.gesscale_nodes import Places, places
+from elastream.policies.gesscale.nodes import NodePlaces, places
 from tests.making import POOL, observation, pool
 from tests.unit.policies.observing import Dataflow, Doing
 
@@ -37,12 +37,12 @@ def on(*nodes: str) -> tuple[Worker, ...]:
     )
 
 
-def placed(workers: tuple[Worker, ...]) -> Places | None:
+def placed(workers: tuple[Worker, ...]) -> NodePlaces | None:
     seen = replace(pool(ready=len(workers)), workers=workers)
     return places(seen, observation(pools=(seen,)))
 
 
-def known(*nodes: str) -> Places:
+def known(*nodes: str) -> NodePlaces:
     found = placed(on(*nodes))
     assert found is not None
     return found

@@ -11,8 +11,8 @@ from elastream.core.errors import BadInput
 from elastream.core.observation import Worker
 from elastream.loop.planner import Planner
 from elastream.policies.catalogue import policies
-from elastream.policies.hpa import Hpa, Pods
-from elastream.policies.hpa_behaviour import ratio_of
+from elastream.policies.hpa.behaviour import ratio_of
+from elastream.policies.hpa.policy import Hpa, Pods
 from elastream.simulator.microbatch.platform import PROVIDES
 from tests.unit.policies.observing import EVERYTHING, Dataflow, Doing
 

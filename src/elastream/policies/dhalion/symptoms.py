@@ -35,7 +35,7 @@ class Symptom(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class SymptomLimits:
     """From where on a measurement is a symptom."""
 
     window_s: float
@@ -94,12 +94,12 @@ class Unknown(Exception):
     """Something needed is not known; the message is the sentence for a hold."""
 
 
-def detect(measured: Measurements, limits: Limits) -> tuple[Symptom, ...]:
+def detect(measured: Measurements, limits: SymptomLimits) -> tuple[Symptom, ...]:
     """Symptoms of one look: logs first, then operators in the order data reaches them."""
     return tuple(_symptoms(measured, limits))
 
 
-def _symptoms(measured: Measurements, limits: Limits) -> Iterator[Symptom]:
+def _symptoms(measured: Measurements, limits: SymptomLimits) -> Iterator[Symptom]:
     pressed = {name: share for name, share in measured.held_up().items() if share > limits.backpressure}
     for name, share in pressed.items():
         yield Symptom("back-pressure", name, share)
@@ -113,7 +113,7 @@ def _symptoms(measured: Measurements, limits: Limits) -> Iterator[Symptom]:
             yield Symptom("queue skew", one.name, one.queue_spread)
 
 
-def measure(now: Observation, known: Knowledge, memory: dict[str, Behind], limits: Limits) -> Measurements:
+def measure(now: Observation, known: Knowledge, memory: dict[str, Behind], limits: SymptomLimits) -> Measurements:
     """What the detectors look at. Raises Unknown."""
     logs: list[Log] = []
     operators: list[Measured] = []
@@ -131,7 +131,9 @@ def measure(now: Observation, known: Knowledge, memory: dict[str, Behind], limit
     return Measurements(operators=tuple(operators), logs=tuple(logs))
 
 
-def _log(query: Query, name: str, now: Observation, known: Knowledge, memory: dict[str, Behind], limits: Limits) -> Log:
+def _log(
+    query: Query, name: str, now: Observation, known: Knowledge, memory: dict[str, Behind], limits: SymptomLimits
+) -> Log:
     behind = memory.get(query.id)
     if behind is None or query.backlog is None:
         raise Unknown(query.not_known("lag"))
@@ -168,7 +170,7 @@ def _overrun(query: Query, now_s: float) -> float:
 
 
 def _operator(
-    operator: Operator, query: Query, prefix: str, log: Log, now: Observation, known: Knowledge, limits: Limits
+    operator: Operator, query: Query, prefix: str, log: Log, now: Observation, known: Knowledge, limits: SymptomLimits
 ) -> Measured:
     pool = next((pool for pool in now.pools if pool.name == operator.pool), None)
     if pool is None:
@@ -194,7 +196,7 @@ def _operator(
     )
 
 
-def _held_up(subject: str, pool: Pool, name: str, known: Knowledge, limits: Limits) -> float:
+def _held_up(subject: str, pool: Pool, name: str, known: Knowledge, limits: SymptomLimits) -> float:
     share = share_of_time(Signal.BACKPRESSURE_TIME, subject, pool, known, limits.window_s)
     if share is None:
         raise Unknown(f"back-pressure of {name} is not known")
@@ -219,7 +221,7 @@ def below_back_pressure(above: Mapping[str, tuple[str, ...]], pressed: AbstractS
     return tuple(name for name, feeds in above.items() if name not in pressed and not pressed.isdisjoint(feeds))
 
 
-def _is_empty(subject: str, in_rps: float | None, name: str, known: Knowledge, limits: Limits) -> bool:
+def _is_empty(subject: str, in_rps: float | None, name: str, known: Knowledge, limits: SymptomLimits) -> bool:
     queue = known.mean(Signal.QUEUE, subject, limits.window_s)
     if queue is None:
         raise Unknown(f"queue of {name} is not known")
@@ -227,7 +229,7 @@ def _is_empty(subject: str, in_rps: float | None, name: str, known: Knowledge, l
     return queue <= max(1.0, limits.queue_s * (in_rps or 0.0))
 
 
-def _rate_spread(pool: Pool, now: Observation, known: Knowledge, limits: Limits) -> float | None:
+def _rate_spread(pool: Pool, now: Observation, known: Knowledge, limits: SymptomLimits) -> float | None:
     """Of workers that were there all the time, where they run nothing but this operator."""
     in_pool = [operator for query in now.queries for operator in query.topology.operators if operator.pool == pool.name]
     if len(in_pool) != 1:
@@ -244,7 +246,7 @@ def _rate_spread(pool: Pool, now: Observation, known: Knowledge, limits: Limits)
     return max(rates) / max(1.0, min(rates))
 
 
-def _queue_spread(query: Query, limits: Limits) -> float | None:
+def _queue_spread(query: Query, limits: SymptomLimits) -> float | None:
     queues = [queue for source in query.sources for queue in source.partition_backlogs or ()]
     if len(queues) < 2 or sum(queues) <= limits.lag_records:
         return None

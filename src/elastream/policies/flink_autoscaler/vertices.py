@@ -13,8 +13,8 @@ from elastream.core.errors import BadInput
 from elastream.core.knowledge import Knowledge
 from elastream.core.observation import Pool, Query
 from elastream.core.signals import Signal
-from elastream.policies.ds2_interval import reading_rps
-from elastream.policies.flink_autoscaler_formulas import Terms, Wanted, band, capacity
+from elastream.policies.ds2.interval import reading_rps
+from elastream.policies.flink_autoscaler.formulas import Terms, Wanted, band, capacity
 
 
 class Rates(NamedTuple):
@@ -26,7 +26,7 @@ class Rates(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class VertexPart:
     """One operator of a vertex."""
 
     name: str
@@ -40,7 +40,7 @@ class Vertex:
     """Everything that one pool runs."""
 
     pool: Pool
-    parts: list[Part] = field(default_factory=list)
+    parts: list[VertexPart] = field(default_factory=list)
     unknown: str | None = None
     left: str | None = None
     lags: bool = False

@@ -1,6 +1,6 @@
 """Dhalion: symptoms, diagnoses, resolutions (Floratou et al., VLDB 2017), as evaluated by Kanis (TU Delft 2023).
 
-Three steps, and each can be read in the decision: detectors find symptoms (`dhalion_symptoms`), diagnosers explain
+Three steps, and each can be read in the decision: detectors find symptoms (`symptoms`), diagnosers explain
 them, resolvers act. The bottleneck is the first operator downstream that is not back-pressured itself while what feeds
 it is; it grows by the factor 1 + bp / (1 - bp), where bp is the largest back-pressure among what feeds it, a source by
 1 + growth of lag / throughput. Without any back-pressure every operator with an empty queue shrinks to n x (2 - f),
@@ -26,11 +26,11 @@ from elastream.core.observation import Observation, Pool
 from elastream.core.signals import Signal
 from elastream.estimators.left_behind import Behind, watched
 from elastream.policies.catalogue import policies
-from elastream.policies.dhalion_symptoms import (
-    Limits,
+from elastream.policies.dhalion.symptoms import (
     Measured,
     Measurements,
     Symptom,
+    SymptomLimits,
     Unknown,
     below_back_pressure,
     detect,
@@ -57,7 +57,7 @@ class Diagnosis:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Resolution:
+class Remedy:
     """What is done about one operator."""
 
     action: Literal["up", "down"]
@@ -72,7 +72,7 @@ class Resolution:
         return f"{self.operator} {self.before} x {self.factor:.2f} = {self.after}"
 
 
-class Memory(TypedDict):
+class DhalionMemory(TypedDict):
     """What is remembered from look to look."""
 
     behind: dict[str, Behind]
@@ -81,7 +81,7 @@ class Memory(TypedDict):
     tried: list[dict[str, Any]]
     """The resolutions of that decision that were carried out."""
     failed: dict[str, list[float]]
-    """Resolution ('up count') -> how often in a row it did not help, and when it was last seen not to."""
+    """Remedy ('up count') -> how often in a row it did not help, and when it was last seen not to."""
 
 
 @policies.register("dhalion")
@@ -136,20 +136,20 @@ class Dhalion:
             needs.append(Need(Signal.WORKER_CPU, stand_ins=(Signal.BUSY_SLOTS,)))
         return tuple(needs)
 
-    def start(self) -> Memory:
+    def start(self) -> DhalionMemory:
         """Nothing was seen or tried."""
         return {"behind": {}, "judged_s": None, "tried": [], "failed": {}}
 
-    def learn(self, memory: Memory, now: Observation, last: Decision | None) -> Memory:
+    def learn(self, memory: DhalionMemory, now: Observation, last: Decision | None) -> DhalionMemory:
         """Follow the lag; judge what was tried by the diagnosis that came after it."""
         behind = {query.id: watched(memory["behind"].get(query.id), query) for query in now.queries}
-        after: Memory = {**memory, "behind": behind}
+        after: DhalionMemory = {**memory, "behind": behind}
         if last is None or last.made_s is None or last.made_s == memory["judged_s"] or last.kind == "hold":
             return after
         failed = _judged(memory, _listed(last, "diagnoses"), last.made_s)
         return {**after, "judged_s": last.made_s, "tried": _carried_out(last), "failed": failed}
 
-    def decide(self, now: Observation, known: Knowledge, memory: Memory) -> Decision:
+    def decide(self, now: Observation, known: Knowledge, memory: DhalionMemory) -> Decision:
         """Symptoms, diagnoses, resolutions."""
         changed_s = known.last_action_s()
         if changed_s is not None and now.at_s - changed_s < self.settle_s:
@@ -194,10 +194,10 @@ class Dhalion:
 
     def resolve(
         self, diagnoses: tuple[Diagnosis, ...], measured: Measurements, now: Observation, known: Knowledge
-    ) -> tuple[Resolution, ...]:
+    ) -> tuple[Remedy, ...]:
         """The third step: what to do about the diagnoses. Skew has no resolver."""
         operators = {one.name: one for one in measured.operators}
-        resolutions: dict[str, Resolution] = {}
+        resolutions: dict[str, Remedy] = {}
         for diagnosis in diagnoses:
             one = operators[diagnosis.operator]
             if diagnosis.kind == "under-provisioned":
@@ -216,21 +216,21 @@ class Dhalion:
         growth = share / (1 - share)
         return 1 + (growth if self.most_growth is None else min(growth, self.most_growth))
 
-    def _up(self, one: Measured, factor: float, pool: Pool) -> Resolution:
+    def _up(self, one: Measured, factor: float, pool: Pool) -> Remedy:
         before = max(1, pool.ready)
         # Arithmetic may leave 10.000000000000002 of what is ten.
         after = math.ceil(before * factor - 1e-9)
-        return Resolution(
+        return Remedy(
             action="up", operator=one.name, pool=pool.name, factor=factor, before=before, after=max(after, pool.wanted)
         )
 
-    def _down(self, one: Measured, pool: Pool, known: Knowledge) -> Resolution:
+    def _down(self, one: Measured, pool: Pool, known: Knowledge) -> Remedy:
         before = max(1, pool.ready)
         factor = 2 - self.scale_down_factor
         if self.down_by == "cpu":
             factor = min(1.0, self._cpu(pool, known) / self.cpu_target)
         after = math.ceil(before * factor - 1e-9) if self.down_by == "cpu" else math.floor(before * factor + 1e-9)
-        return Resolution(
+        return Remedy(
             action="down", operator=one.name, pool=pool.name, factor=factor, before=before, after=max(1, after)
         )
 
@@ -251,12 +251,12 @@ class Dhalion:
 
     def _overloaded_next(
         self,
-        up: Resolution,
+        up: Remedy,
         measured: Measurements,
         now: Observation,
         known: Knowledge,
-        so_far: Mapping[str, Resolution],
-    ) -> dict[str, Resolution]:
+        so_far: Mapping[str, Remedy],
+    ) -> dict[str, Remedy]:
         """What is below a bottleneck and would be the next one, once that much more comes through."""
         below, found = {up.operator}, {}
         for one in measured.operators:
@@ -273,18 +273,18 @@ class Dhalion:
         return found
 
     def _allowed(
-        self, resolutions: tuple[Resolution, ...], failed: Mapping[str, list[float]], now_s: float
-    ) -> tuple[Resolution, ...]:
+        self, resolutions: tuple[Remedy, ...], failed: Mapping[str, list[float]], now_s: float
+    ) -> tuple[Remedy, ...]:
         """Those that are not blacklisted."""
 
-        def is_allowed(resolution: Resolution) -> bool:
+        def is_allowed(resolution: Remedy) -> bool:
             times, at_s = failed.get(f"{resolution.action} {resolution.operator}", (0.0, 0.0))
             return self.blacklist_after is None or times < self.blacklist_after or now_s - at_s >= self.blacklist_s
 
         return tuple(resolution for resolution in resolutions if is_allowed(resolution))
 
-    def _limits(self) -> Limits:
-        return Limits(
+    def _limits(self) -> SymptomLimits:
+        return SymptomLimits(
             window_s=self.window_s,
             backpressure=self.backpressured_above,
             lag_rps=self.lag_rate_rps,
@@ -304,7 +304,7 @@ def _kind(one: Measured, skews: set[tuple[str, str]]) -> DiagnosisKind:
     return "slow instance" if queues else "under-provisioned"
 
 
-def _allocation(resolutions: tuple[Resolution, ...], measured: Measurements, now: Observation) -> dict[str, int]:
+def _allocation(resolutions: tuple[Remedy, ...], measured: Measurements, now: Observation) -> dict[str, int]:
     """A pool that runs several operators grows with the largest of them, and shrinks if all of them may."""
     asked: dict[str, list[int]] = {pool.name: [] for pool in now.pools}
     for resolution in resolutions:
@@ -324,7 +324,7 @@ def _carried_out(last: Decision) -> list[dict[str, Any]]:
     return [tried for tried in before.values() if last.allocation.get(tried["pool"]) != tried["before"]]
 
 
-def _judged(memory: Memory, diagnoses: list[dict[str, Any]], at_s: float) -> dict[str, list[float]]:
+def _judged(memory: DhalionMemory, diagnoses: list[dict[str, Any]], at_s: float) -> dict[str, list[float]]:
     """Failures in a row, with what was tried last judged by the diagnoses that came after it."""
     failed = dict(memory["failed"])
     for tried in memory["tried"]:
@@ -353,7 +353,7 @@ def _listed(last: Decision, key: str) -> list[dict[str, Any]]:
 def _evidence(
     symptoms: tuple[Symptom, ...],
     diagnoses: tuple[Diagnosis, ...],
-    resolutions: tuple[Resolution, ...],
+    resolutions: tuple[Remedy, ...],
     measured: Measurements,
 ) -> dict[str, Json]:
     in_rps = {one.name: one.in_rps for one in measured.operators}
@@ -364,9 +364,7 @@ def _evidence(
     }
 
 
-def _reason(
-    symptoms: tuple[Symptom, ...], diagnoses: tuple[Diagnosis, ...], resolutions: tuple[Resolution, ...]
-) -> str:
+def _reason(symptoms: tuple[Symptom, ...], diagnoses: tuple[Diagnosis, ...], resolutions: tuple[Remedy, ...]) -> str:
     seen = [
         f"{symptom.kind} at {symptom.at}" + ("" if symptom.kind == "empty queue" else f" {symptom.value:.2f}")
         for symptom in symptoms

@@ -1,7 +1,7 @@
 """Three steps is all you need: DS2 (Kalavri et al., OSDI 2018).
 
 Sizes every operator at once for the rate that arrives, from *true* rates: records per second of useful time, which an
-operator that waits for others shows as well as one that is overloaded. The equations stand in `ds2_equations`; around
+operator that waits for others shows as well as one that is overloaded. The equations stand in `ds2.equations`; around
 them the scaling manager of section 4.2.1: policy interval, warm-up, activation, target rate ratio, minor changes,
 roll-back and a limit of decisions that do not help.
 
@@ -41,9 +41,9 @@ from elastream.core.protocols import Policy
 from elastream.core.signals import Signal
 from elastream.estimators.left_behind import Behind, growth_rps, records_behind, watched
 from elastream.policies.catalogue import policies
-from elastream.policies.ds2_actions import (
+from elastream.policies.ds2.actions import (
     Acted,
-    Change,
+    DS2Change,
     achieved_share,
     changed,
     holds,
@@ -54,8 +54,8 @@ from elastream.policies.ds2_actions import (
     settled,
     with_floor,
 )
-from elastream.policies.ds2_equations import corrected, rate_ratio
-from elastream.policies.ds2_interval import (
+from elastream.policies.ds2.equations import corrected, rate_ratio
+from elastream.policies.ds2.interval import (
     Numbers,
     Parts,
     Totals,
@@ -66,7 +66,7 @@ from elastream.policies.ds2_interval import (
     totals,
     true_rates,
 )
-from elastream.policies.ds2_sizing import Rounding, Rules, Sizing, Sources, has_own_pools, sized
+from elastream.policies.ds2.sizing import Rounding, Rules, Sizing, Sources, has_own_pools, sized
 from elastream.registry import setting
 
 _NO_CORRECTION = 1e9  # arrival over achieved rate that no query has
@@ -88,7 +88,7 @@ class Interval(TypedDict):
     is_corrected: bool
 
 
-class Memory(TypedDict):
+class DS2Memory(TypedDict):
     """What DS2 remembers."""
 
     began: Totals | None
@@ -162,14 +162,14 @@ class DS2:
     damped: ClassVar[bool] = True
     """It waits by itself before it changes again: no guard has to."""
 
-    def start(self) -> Memory:
+    def start(self) -> DS2Memory:
         """Nothing was measured."""
         return {
             "began": None, "is_disturbed": False, "wanted": {}, "warm_until_s": 0.0, "rates": {}, "parts": {},
             "behind": {}, "interval": None, "proposals": [], "acted": nothing(),
         }  # fmt: skip
 
-    def learn(self, memory: Memory, now: Observation, last: Decision | None) -> Memory:
+    def learn(self, memory: DS2Memory, now: Observation, last: Decision | None) -> DS2Memory:
         """Measure: when an interval has passed, work out what it asks for."""
         memory = self._noticed(memory, now)
         began = memory["began"]
@@ -180,7 +180,7 @@ class DS2:
             return memory
         return self._measured(memory, began, now)
 
-    def decide(self, now: Observation, known: Knowledge, memory: Memory) -> Decision:
+    def decide(self, now: Observation, known: Knowledge, memory: DS2Memory) -> Decision:
         """The scaling manager: whether to act on what the intervals asked for."""
         interval = memory["interval"]
         if interval is None or memory["wanted"] != now.wanted():
@@ -210,7 +210,7 @@ class DS2:
         return {pool.name: combine([sizes[pool.name] for sizes in proposals]) for pool in now.pools}
 
     def _hindrance(
-        self, now: Observation, allocation: Mapping[str, int], memory: Memory, interval: Interval
+        self, now: Observation, allocation: Mapping[str, int], memory: DS2Memory, interval: Interval
     ) -> str | None:
         """Why a change is not made, if there is a reason."""
         steps = [(pool, allocation[pool.name] - pool.wanted) for pool in now.pools]
@@ -230,9 +230,9 @@ class DS2:
         grows = any(step > 0 for _, step in steps)
         return f"{useless['times']} decisions in a row did not help at this load" if grows else None
 
-    def _noticed(self, memory: Memory, now: Observation) -> Memory:
+    def _noticed(self, memory: DS2Memory, now: Observation) -> DS2Memory:
         """Take in what every look shows: what is left behind, who is down, and that sizes have changed."""
-        seen: Memory = {**memory}
+        seen: DS2Memory = {**memory}
         seen["behind"] = {query.id: watched(memory["behind"].get(query.id), query) for query in now.queries}
         if any(query.phase in ("starting", "restarting") for query in now.queries):
             # The intervals to ignore are those after a redeployment, not those during it.
@@ -248,10 +248,10 @@ class DS2:
             seen["acted"] = settled(memory["acted"], now)
         return seen
 
-    def _changed(self, memory: Memory, now: Observation) -> Acted:
+    def _changed(self, memory: DS2Memory, now: Observation) -> Acted:
         """What there was before a change, to be compared with what comes after it."""
         acted, interval = memory["acted"], memory["interval"]
-        change: Change | None = None
+        change: DS2Change | None = None
         if interval is not None and interval["unknown"] is None:
             change = {
                 "before": memory["wanted"],
@@ -266,7 +266,7 @@ class DS2:
         rates = memory["rates"] if has_own_pools(now) else {}
         return changed(acted, now, memory["wanted"], change, rates, self.least_gain)
 
-    def _measured(self, memory: Memory, began: Totals, now: Observation) -> Memory:
+    def _measured(self, memory: DS2Memory, began: Totals, now: Observation) -> DS2Memory:
         """An interval has passed."""
         ended = totals(now)
         grown = growth(began, ended)
@@ -275,7 +275,7 @@ class DS2:
             query.id: parts_of_output(query, memory["parts"].get(query.id, {}), grown, began, ended)
             for query in now.queries
         }
-        after: Memory = {**memory, "began": ended, "rates": rates, "parts": parts, "is_disturbed": False}
+        after: DS2Memory = {**memory, "began": ended, "rates": rates, "parts": parts, "is_disturbed": False}
         load = self._why_ignored(memory, began) or self._load(after, began, ended, now)
         if isinstance(load, str):
             after["interval"] = _unknown(load)
@@ -289,7 +289,7 @@ class DS2:
             after["proposals"] = [*memory["proposals"], interval["sizes"]][-self.activation :]
         return after
 
-    def _why_ignored(self, memory: Memory, began: Totals) -> str | None:
+    def _why_ignored(self, memory: DS2Memory, began: Totals) -> str | None:
         if memory["is_disturbed"]:
             return "a query was down, so the last interval says nothing"
         if began["at_s"] < memory["warm_until_s"] - 1e-6:
@@ -305,7 +305,7 @@ class DS2:
         kept = {name: rate for name, rate in before.items() if name in exist and (rate[2] or 0.0) >= oldest_s}
         return kept | fresh
 
-    def _load(self, memory: Memory, began: Totals, ended: Totals, now: Observation) -> _Load | str:
+    def _load(self, memory: DS2Memory, began: Totals, ended: Totals, now: Observation) -> _Load | str:
         """What arrived during an interval, and how much of it was achieved; or why that is not known."""
         target: dict[str, float] = {}
         achieved: dict[str, float] = {}
@@ -323,7 +323,7 @@ class DS2:
             achieved[query.id] = target[query.id] - self._shortfall(memory, query, now)
         return _Load(flows, sum(target.values()), rate_ratio(target, achieved))
 
-    def _shortfall(self, memory: Memory, query: Query, now: Observation) -> float:
+    def _shortfall(self, memory: DS2Memory, query: Query, now: Observation) -> float:
         """By how many records per second a query falls behind, from what was seen since the last change."""
         behind = memory["behind"][query.id]
         since: Behind = {**behind, "samples": [at for at in behind["samples"] if at[0] >= memory["warm_until_s"]]}
@@ -331,7 +331,7 @@ class DS2:
         # Who has nothing left behind keeps up, whatever came within the interval.
         return max(0.0, growth) if growth is not None and records_behind(since, query) else 0.0
 
-    def _sized(self, memory: Memory, flows: Mapping[str, dict[str, float]], now: Observation) -> Sizing:
+    def _sized(self, memory: DS2Memory, flows: Mapping[str, dict[str, float]], now: Observation) -> Sizing:
         rules = Rules(rounding=self.rounding, sources=self.sources, factor=self.factor)
         slow = serial(memory["acted"], now, memory["rates"], self.least_gain)
         if self.drain_s is None:
@@ -351,7 +351,7 @@ class DS2:
         return staying
 
     def _with_lag(
-        self, memory: Memory, flows: Mapping[str, dict[str, float]], now: Observation, stopped_s: float
+        self, memory: DS2Memory, flows: Mapping[str, dict[str, float]], now: Observation, stopped_s: float
     ) -> dict[str, dict[str, float]]:
         """What arrives, and what waits spread over `drain_s`."""
         full: dict[str, dict[str, float]] = {}
@@ -366,7 +366,7 @@ class DS2:
             }
         return full
 
-    def _asked(self, memory: Memory, load: _Load, now: Observation) -> Interval:
+    def _asked(self, memory: DS2Memory, load: _Load, now: Observation) -> Interval:
         """What an interval asks for."""
         sizing = self._sized(memory, load.flows, now)
         if not sizing.slots and (sizing.unknown or not now.queries):
@@ -408,7 +408,7 @@ def _check(name: str, holds: bool, rule: str) -> None:
         raise BadInput(f"policy ds2: {name} {rule}")
 
 
-_: type[Policy[Memory]] = DS2
+_: type[Policy[DS2Memory]] = DS2
 
 policies.preset(
     "ds2-heron-wordcount", of="ds2", doc="DS2 as it ran word count on Heron: 60 s, no warm-up, activation 1",

@@ -31,7 +31,7 @@ class QueryMark(TypedDict):
     """Operator -> back-pressure time; empty unless it is known for all."""
 
 
-class Mark(TypedDict):
+class CapacityMark(TypedDict):
     """Where a minute begins: the workers of the pool, and the totals of the queries that run in it."""
 
     at_s: float
@@ -67,7 +67,7 @@ def running_in(pool: Pool, now: Observation) -> list[Query]:
     ]
 
 
-def mark(pool: Pool, now: Observation) -> Mark | str:
+def mark(pool: Pool, now: Observation) -> CapacityMark | str:
     """The totals of now, or why no minute can begin or end here."""
     if pool.in_flux:
         return f"{pool.name} is changing: {pool.ready} ready, {pool.wanted} wanted"
@@ -81,10 +81,10 @@ def mark(pool: Pool, now: Observation) -> Mark | str:
         return f"no query runs in {pool.name}"
     # Workers that a platform cannot name are told apart by their number alone.
     workers = sorted(worker.id for worker in pool.workers if worker.state != "leaving") or [f"{pool.wanted} workers"]
-    return Mark(at_s=now.at_s, workers=workers, queries=queries)
+    return CapacityMark(at_s=now.at_s, workers=workers, queries=queries)
 
 
-def continues(since: Mark, seen: Mark) -> bool:
+def continues(since: CapacityMark, seen: CapacityMark) -> bool:
     """Whether two marks belong to the same workers and the same runs of the same queries."""
     if since["workers"] != seen["workers"] or since["queries"].keys() != seen["queries"].keys():
         return False
@@ -95,7 +95,7 @@ def continues(since: Mark, seen: Mark) -> bool:
     )
 
 
-def minute(since: Mark, seen: Mark, pool: Pool, now: Observation, rule: Rule) -> Minute | None:
+def minute(since: CapacityMark, seen: CapacityMark, pool: Pool, now: Observation, rule: Rule) -> Minute | None:
     """What has happened between two marks; None while no batch has ended and none is late."""
     queries = running_in(pool, now)
     found = (_overloaded(q, pool, since["queries"][q.id], seen["queries"][q.id], now, rule) for q in queries)

@@ -14,8 +14,8 @@ from typing import Literal
 
 from elastream.core.observation import Observation, Query
 from elastream.core.topology import Operator
-from elastream.policies.ds2_equations import Answer, Required, TrueRates, required
-from elastream.policies.ds2_interval import Numbers, Parts
+from elastream.policies.ds2.equations import Answer, Required, TrueRates, required
+from elastream.policies.ds2.interval import Numbers, Parts
 
 Rounding = Literal["per_pool", "per_operator"]
 Sources = Literal["count", "leave"]

@@ -3,7 +3,7 @@
 From DS2 it has true processing rates and one walk through the graph. What it adds: a target utilisation with a band
 around it, capacity to catch up with a lag and with what a restart adds to it, an observed true rate where busy time
 flatters, shrinking that is delayed and merged, parallelism that spreads partitions and key groups well, and a watch
-for growth that brings nothing. Formulas stand in `flink_autoscaler_formulas`, with its defaults here.
+for growth that brings nothing. Formulas stand in `formulas`, with its defaults here.
 
 Where this departs from it:
 
@@ -30,9 +30,9 @@ from elastream.core.signals import Signal
 from elastream.core.topology import Operator
 from elastream.estimators.left_behind import Behind, records_behind, watched
 from elastream.policies.catalogue import policies
-from elastream.policies.ds2_sizing import has_own_pools
-from elastream.policies.flink_autoscaler_formulas import Alignment, Terms, Wanted, aligned, gained, scale_factor, scaled
-from elastream.policies.flink_autoscaler_vertices import Part, Rates, Vertex, slot_rps, wanted_rates
+from elastream.policies.ds2.sizing import has_own_pools
+from elastream.policies.flink_autoscaler.formulas import Alignment, Terms, Wanted, aligned, gained, scale_factor, scaled
+from elastream.policies.flink_autoscaler.vertices import Rates, Vertex, VertexPart, slot_rps, wanted_rates
 from elastream.registry import setting
 
 # A restart that was measured counts for this much at most.
@@ -57,7 +57,7 @@ class Pending(TypedDict):
     """Time and size, the largest first: what was followed by a larger one will never be the largest."""
 
 
-class Memory(TypedDict):
+class FlinkAutoscalerMemory(TypedDict):
     """What is remembered."""
 
     since_s: float | None
@@ -112,14 +112,14 @@ class FlinkAutoscaler:
                 "they must rise, with a target above 0 and at most 1"
             )
 
-    def start(self) -> Memory:
+    def start(self) -> FlinkAutoscalerMemory:
         """Nothing was seen."""
         return {
             "since_s": None, "wanted": {}, "made_s": None, "behind": {}, "lagging": {}, "pending": {}, "true_rps": {},
             "growth": {},
         }  # fmt: skip
 
-    def learn(self, memory: Memory, now: Observation, last: Decision | None) -> Memory:
+    def learn(self, memory: FlinkAutoscalerMemory, now: Observation, last: Decision | None) -> FlinkAutoscalerMemory:
         """Notice changes and lags, and keep what was recommended."""
         after = self._recommended(memory, last)
         wanted = now.wanted()
@@ -135,7 +135,7 @@ class FlinkAutoscaler:
             after["since_s"] = now.at_s
         return after
 
-    def decide(self, now: Observation, known: Knowledge, memory: Memory) -> Decision:
+    def decide(self, now: Observation, known: Knowledge, memory: FlinkAutoscalerMemory) -> Decision:
         """Evaluate every vertex, and change all that should change if one of them has left its band."""
         seen_s = 0.0 if memory["since_s"] is None else now.at_s - memory["since_s"]
         measured_s = seen_s - self.stabilization_s
@@ -160,7 +160,7 @@ class FlinkAutoscaler:
         vertices: list[Vertex],
         sizes: Mapping[str, int],
         now: Observation,
-        memory: Memory,
+        memory: FlinkAutoscalerMemory,
         terms: Terms,
         evidence: Mapping[str, Json],
     ) -> Decision:
@@ -238,7 +238,7 @@ class FlinkAutoscaler:
         return (operator.partitions or self.key_groups) if operator.stateful else None
 
     def _vertices(
-        self, now: Observation, known: Knowledge, memory: Memory, window_s: float, terms: Terms
+        self, now: Observation, known: Knowledge, memory: FlinkAutoscalerMemory, window_s: float, terms: Terms
     ) -> list[Vertex]:
         vertices = {pool.name: Vertex(pool) for pool in now.pools}
         for query in now.queries:
@@ -263,7 +263,12 @@ class FlinkAutoscaler:
         return list(vertices.values())
 
     def _flattery(
-        self, query: Query, known: Knowledge, memory: Memory, rates: Mapping[str, Rates], now: Observation
+        self,
+        query: Query,
+        known: Knowledge,
+        memory: FlinkAutoscalerMemory,
+        rates: Mapping[str, Rates],
+        now: Observation,
     ) -> dict[str, float]:
         """Operator -> by how much its busy time promises more than is observed while its source lags."""
         since_s, looks = memory["lagging"].get(query.id, [now.at_s, 0.0])
@@ -293,7 +298,9 @@ class FlinkAutoscaler:
         free = 1.0 - held_up / max(1, slots)
         return rate / free if rate is not None and free > 0.01 else None
 
-    def _lagging(self, memory: Memory, behind: Mapping[str, Behind], now: Observation) -> dict[str, list[float]]:
+    def _lagging(
+        self, memory: FlinkAutoscalerMemory, behind: Mapping[str, Behind], now: Observation
+    ) -> dict[str, list[float]]:
         found = {}
         for query in now.queries:
             age_s = _lag_s(memory["behind"].get(query.id), behind[query.id], query)
@@ -302,9 +309,9 @@ class FlinkAutoscaler:
                 found[query.id] = [since_s, looks + 1.0]
         return found
 
-    def _recommended(self, memory: Memory, last: Decision | None) -> Memory:
+    def _recommended(self, memory: FlinkAutoscalerMemory, last: Decision | None) -> FlinkAutoscalerMemory:
         """Take in what the last decision recommended, once."""
-        after: Memory = {**memory}
+        after: FlinkAutoscalerMemory = {**memory}
         if last is None or last.made_s is None or last.made_s == memory["made_s"]:
             return after
         after["made_s"] = last.made_s
@@ -344,14 +351,14 @@ def _add(
     if rate is None:
         vertex.unknown = f"{operator.name} keeps its size: it took records in, but no busy time was measured"
         return
-    vertex.parts.append(Part(operator.name, wanted, rate / flattery.get(operator.name, 1.0)))
+    vertex.parts.append(VertexPart(operator.name, wanted, rate / flattery.get(operator.name, 1.0)))
 
 
 def _is_sized(vertex: Vertex) -> bool:
     return bool(vertex.parts) and vertex.unknown is None and vertex.left is None
 
 
-def _growth(memory: Memory, wanted: Mapping[str, int]) -> dict[str, Growth]:
+def _growth(memory: FlinkAutoscalerMemory, wanted: Mapping[str, int]) -> dict[str, Growth]:
     """What is remembered of pools that grew, after another change."""
     growth = {name: grown for name, grown in memory["growth"].items() if wanted.get(name) == grown["after"]}
     for name, size in wanted.items():
@@ -399,4 +406,4 @@ def _told(vertex: Vertex) -> str | None:
     return f"{vertex.pool.name}: {first.target_rps:,.0f}/s{catch_up} wanted, {able} with {vertex.pool.wanted}"
 
 
-_: type[Policy[Memory]] = FlinkAutoscaler
+_: type[Policy[FlinkAutoscalerMemory]] = FlinkAutoscaler

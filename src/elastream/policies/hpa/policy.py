@@ -3,7 +3,7 @@
 As its controller computes it (autoscaling/v2): nothing happens within the tolerance; workers without a measurement
 count as idle when the pool would grow and as fully used when it would shrink, those that are not ready or have just
 become so as idle when it would grow, and if that turns the answer round nothing happens. What follows is in
-`hpa_behaviour`.
+`behaviour`.
 
 Presets: `hpa-cpu` is the baseline of Kanis (2023), target 0.7; `hpa-80`, `hpa-85` and `hpa-60` are those of Daedalus
 (2024). `hpa-kanis` is the thesis' own code per operator: no tolerance, nothing assumed about workers that are not
@@ -21,7 +21,7 @@ from elastream.core.needs import Need
 from elastream.core.observation import Observation, Pool, Worker
 from elastream.core.signals import Signal
 from elastream.policies.catalogue import policies
-from elastream.policies.hpa_behaviour import Behaviour, Recommendations, ratio_of
+from elastream.policies.hpa.behaviour import Behaviour, Recommendations, ratio_of
 from elastream.registry import setting
 
 Metric = Literal["cpu", "busy", "memory", "records"]
@@ -34,7 +34,7 @@ _NEED: dict[Metric, Need] = {
 }
 
 
-class Memory(TypedDict):
+class HpaMemory(TypedDict):
     """What is remembered from look to look."""
 
     recommendations: Recommendations
@@ -79,11 +79,11 @@ class Hpa(Behaviour):
         """The metric that was chosen."""
         return (_NEED[self.metric],)
 
-    def start(self) -> Memory:
+    def start(self) -> HpaMemory:
         """Nothing was recommended."""
         return {"recommendations": {"made_s": None, "recent": []}, "ready_s": {}}
 
-    def learn(self, memory: Memory, now: Observation, last: Decision | None) -> Memory:
+    def learn(self, memory: HpaMemory, now: Observation, last: Decision | None) -> HpaMemory:
         """Remember the last recommendation, and since when each worker is ready."""
         before = memory["ready_s"]
         ready_s = {
@@ -97,7 +97,7 @@ class Hpa(Behaviour):
             "ready_s": ready_s,
         }
 
-    def decide(self, now: Observation, known: Knowledge, memory: Memory) -> Decision:
+    def decide(self, now: Observation, known: Knowledge, memory: HpaMemory) -> Decision:
         """A recommendation for every pool, and what its behaviour makes of it."""
         pods = {pool.name: self._pods(pool, now.at_s, known, memory) for pool in now.pools}
         if not any(found.values for found in pods.values()):
@@ -143,7 +143,7 @@ class Hpa(Behaviour):
         # Records have no "fully used"; there Kubernetes takes the target.
         return self.target if self.metric == "records" else max(1.0, self.target)
 
-    def _pods(self, pool: Pool, now_s: float, known: Knowledge, memory: Memory) -> Pods:
+    def _pods(self, pool: Pool, now_s: float, known: Knowledge, memory: HpaMemory) -> Pods:
         if _NEED[self.metric].served_by(known.provides) is Signal.BUSY_SLOTS:
             share = known.busy_share(pool, self.metric_window_s)
             values = () if share is None else (share,) * pool.ready
@@ -164,7 +164,7 @@ class Hpa(Behaviour):
         named = sum(worker.state != "leaving" for worker in pool.workers)
         return Pods(values, unready=unready + max(0, pool.requested - named), missing=missing)
 
-    def _is_warming_up(self, worker: Worker, pool: Pool, now_s: float, memory: Memory) -> bool:
+    def _is_warming_up(self, worker: Worker, pool: Pool, now_s: float, memory: HpaMemory) -> bool:
         """A young worker is not measured until a whole window lies behind its becoming ready."""
         if self.metric != "cpu" or now_s - worker.since_s >= self.warm_up_s or worker.cpu is None:
             return False

@@ -32,8 +32,8 @@ from elastream.core.protocols import Policy
 from elastream.core.signals import Signal
 from elastream.estimators.capacity import CapacityModel, Saturated, power_law
 from elastream.policies.catalogue import policies
-from elastream.policies.gesscale_monitor import Mark, Minute, Rule, continues, mark, minute, running_in
-from elastream.policies.gesscale_nodes import Places, places
+from elastream.policies.gesscale.monitor import CapacityMark, Minute, Rule, continues, mark, minute, running_in
+from elastream.policies.gesscale.nodes import NodePlaces, places
 from elastream.registry import setting
 
 # Sizes times sets of nodes that one pool is seen overloaded at; a bound on memory, not on the model.
@@ -43,7 +43,7 @@ _KEPT_MEASUREMENTS = 24
 class PoolMemory(TypedDict):
     """What is remembered of one pool."""
 
-    since: Mark | None
+    since: CapacityMark | None
     """Where the present minute began."""
     steady_s: float | None
     """Since when the workers are the same."""
@@ -132,7 +132,7 @@ class Gesscale:
         """Equations 1 to 3, by the number of measurements; None without one."""
         return power_law(measured)
 
-    def places(self, pool: Pool, now: Observation) -> Places | None:
+    def places(self, pool: Pool, now: Observation) -> NodePlaces | None:
         """Where workers are, if that is known."""
         return places(pool, now)
 
@@ -231,7 +231,7 @@ class Gesscale:
         return Planned(workers=workers, sentence=sentence, leave_first=gone, evidence=evidence)
 
     def _fewest(
-        self, workers: int, throughput: float, model: CapacityModel, where: Places | None
+        self, workers: int, throughput: float, model: CapacityModel, where: NodePlaces | None
     ) -> tuple[int, tuple[str, ...]]:
         """Remove one after the other while the maximum of the rest stays at or above the throughput."""
         gone: tuple[str, ...] = ()

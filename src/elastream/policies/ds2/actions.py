@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TypedDict
 
 from elastream.core.observation import Observation
-from elastream.policies.ds2_interval import Numbers
+from elastream.policies.ds2.interval import Numbers
 
 # A load within this share of another is the same load.
 _SAME_LOAD = 0.1
@@ -27,7 +27,7 @@ class AtLoad(TypedDict):
     allocation: dict[str, int]
 
 
-class Change(TypedDict):
+class DS2Change(TypedDict):
     """A change of sizes, and how things stood before it."""
 
     before: dict[str, int]
@@ -41,7 +41,7 @@ class Change(TypedDict):
 class Acted(TypedDict):
     """What is remembered of changes."""
 
-    open: Change | None
+    open: DS2Change | None
     """The last change, until it has been judged."""
     is_under_way: bool
     began_s: float
@@ -81,7 +81,7 @@ def changed(
     acted: Acted,
     now: Observation,
     before: dict[str, int],
-    change: Change | None,
+    change: DS2Change | None,
     rates: Mapping[str, Numbers],
     least_gain: float,
 ) -> Acted:
@@ -100,7 +100,7 @@ def changed(
     return {**acted, "open": change, "back": None, "is_under_way": True, "began_s": now.at_s, "grew": grew}
 
 
-def needed_after_all(acted: Acted, change: Change) -> Acted:
+def needed_after_all(acted: Acted, change: DS2Change) -> Acted:
     """The same after a change: what is asked for again after it was given up at this load is not given up there again.
 
     Useful time misses more of the cost at low load, so that sizes just above what is needed may seem too large.
@@ -194,5 +194,5 @@ def _in_vain(before: list[float] | None, slots: float, rate: float, least_gain: 
     return 0.0 if helped else before[2] + (_IN_VAIN if slots >= _DOUBLED * before[0] else 1.0)
 
 
-def _grows(change: Change) -> bool:
+def _grows(change: DS2Change) -> bool:
     return sum(change["after"].values()) > sum(change["before"].values())

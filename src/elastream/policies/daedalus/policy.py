@@ -41,7 +41,7 @@ from elastream.estimators.left_behind import records_behind
 from elastream.estimators.recovery import recovery_s
 from elastream.estimators.worker_capacity import Skew, WorkerCapacity
 from elastream.policies.catalogue import policies
-from elastream.policies.daedalus_learning import Downtimes, Learning, Memory, key_of, queries_of, start
+from elastream.policies.daedalus.learning import Downtimes, Learning, Memory, key_of, queries_of, start
 from elastream.registry import setting
 
 

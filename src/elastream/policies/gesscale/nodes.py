@@ -16,7 +16,7 @@ from elastream.core.observation import Observation, Pool, Worker
 
 
 @dataclass(frozen=True, kw_only=True)
-class Places:
+class NodePlaces:
     """Where the workers of a pool are, and where there is room for one more."""
 
     workers: tuple[tuple[str, str], ...]
@@ -39,7 +39,7 @@ class Places:
         ranked = [(self._after(worker), worker) for worker, _ in self.workers]
         return min(ranked)[1] if ranked else None
 
-    def without(self, worker: str) -> Places:
+    def without(self, worker: str) -> NodePlaces:
         """The same pool with one worker fewer."""
         return replace(self, workers=tuple(pair for pair in self.workers if pair[0] != worker))
 
@@ -58,7 +58,7 @@ class Places:
         return 0.0 if one == other else self.delays_ms[frozenset((one, other))]
 
 
-def places(pool: Pool, now: Observation) -> Places | None:
+def places(pool: Pool, now: Observation) -> NodePlaces | None:
     """Where a pool's workers are; None unless the delay between any two of them is known."""
     staying = [worker for worker in pool.workers if worker.state != "leaving"]
     if not staying or any(worker.node is None for worker in staying):
@@ -70,7 +70,7 @@ def places(pool: Pool, now: Observation) -> Places | None:
     taken = {worker.node for other in now.pools for worker in other.workers}
     named = sorted({node for pair in delays for node in pair} - taken - {""})
     free = tuple(node for node in named if all(frozenset((node, other)) in delays for other in nodes))
-    return Places(workers=tuple((worker.id, worker.node or "") for worker in staying), free=free, delays_ms=delays)
+    return NodePlaces(workers=tuple((worker.id, worker.node or "") for worker in staying), free=free, delays_ms=delays)
 
 
 def _delays(workers: Iterable[Worker]) -> dict[frozenset[str], float]:

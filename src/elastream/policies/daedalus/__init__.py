@@ -1,0 +1,1 @@
+"""Daedalus (Pfister et al., ICPE 2024): what it learns, and the policy."""

@@ -1,0 +1,1 @@
+"""Kubernetes' horizontal pod autoscaler: its rule, and the behaviour that damps it."""
