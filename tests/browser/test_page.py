@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from elastream.core.decision import Decision
-from elastream.service import write_page
+from elastream.render.page.page import write_page
 from tests.browser.driving import Browser, browser
 from tests.unit.journal_samples import tick
 from tests.unit.page_samples import calm, grown, kept, look, query, recording

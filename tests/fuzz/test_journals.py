@@ -12,7 +12,7 @@ from elastream.journal.replay import replay
 from elastream.journal.resume import last_size, resume
 from elastream.journal.story import sentences
 from elastream.journal.writer import journal_files
-from elastream.service.page import page
+from elastream.render.page.page import page
 from tests.fuzz.absurd import bend, shuffle_lines, tear
 from tests.fuzz.harness import fuzz, outcome, sizes
 from tests.unit.journal_samples import ByArrival, observation, planner, record

@@ -17,7 +17,7 @@ from elastream.journal.replay import replay
 from elastream.journal.resume import last_size, resume
 from elastream.journal.story import sentences
 from elastream.journal.writer import journal_files, number_of
-from elastream.service.page import page
+from elastream.render.page.page import page
 from tests.unit.journal_samples import ByArrival, observation, planner, record
 
 RATES = [100.0] * 4

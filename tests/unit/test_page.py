@@ -14,16 +14,16 @@ from elastream.core.bottleneck import Bottleneck
 from elastream.core.decision import Adjustment, Decision
 from elastream.core.observation import Reading
 from elastream.core.tick import Tick
+from elastream.evaluation.history import gather
+from elastream.evaluation.rates import Total
+from elastream.evaluation.summary import summarise
 from elastream.journal.format import Header
 from elastream.journal.reader import Recording, read
-from elastream.service import page, write_page
-from elastream.service.history import gather
-from elastream.service.html import clipped, element, text
-from elastream.service.rates import Total
-from elastream.service.scale import Mark, clock, delays, numbers, whole_numbers
-from elastream.service.spelling import compact, duration, seconds
-from elastream.service.summary import summarise
-from elastream.service.thin import segments
+from elastream.render.html import clipped, element, text
+from elastream.render.marks import AxisMark, clock, delays, numbers, whole_numbers
+from elastream.render.page.page import page, write_page
+from elastream.render.thin import segments
+from elastream.render.units import compact, duration, seconds
 from tests.unit.journal_samples import UTC_S, record, tick
 from tests.unit.page_samples import calm, grown, kept, look, query, recording
 
@@ -363,7 +363,7 @@ def test_nothing_is_said_across_a_reset() -> None:
         (delays(0.7), ["0 s", "0.2 s", "0.4 s", "0.6 s", "0.8 s"]),
     ],
 )
-def test_an_axis_ends_in_a_round_number(marks: Sequence[Mark], labels: list[str]) -> None:
+def test_an_axis_ends_in_a_round_number(marks: Sequence[AxisMark], labels: list[str]) -> None:
     assert [mark.label for mark in marks] == labels
 
 

@@ -228,7 +228,7 @@ def run(plan: LivePlan, out: Path | None) -> None:
 
 def _report(plan: LivePlan, result: LiveResult, view: LiveView, folder: Path) -> None:
     from elastream.journal.reader import read
-    from elastream.service.page import write_page
+    from elastream.render.page.page import write_page
 
     page = folder / "run.html"
     judged = [result.verdict.sentence] if result.verdict is not None else []

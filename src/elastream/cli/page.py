@@ -33,7 +33,7 @@ def page(
     """
     from elastream.cli.reading import journal_folder
     from elastream.journal.reader import read
-    from elastream.service import write_page
+    from elastream.render.page.page import write_page
 
     journal = journal_folder(path)
     target = out if out is not None else (journal if journal.is_dir() else journal.parent) / FILE

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from elastream.core.slo import Judged, worst_of
+from elastream.evaluation.history import History
+from elastream.evaluation.rates import Value
 from elastream.journal.story_line import Line
-from elastream.service.history import History
-from elastream.service.thin import Value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

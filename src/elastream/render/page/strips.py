@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Sequence
 
-from elastream.service import scale
-from elastream.service.history import History, Measure
-from elastream.service.spelling import compact, duration, seconds
-from elastream.service.strip import Curve, Strip
-from elastream.service.thin import Value
+from elastream.evaluation.history import History, Measure
+from elastream.evaluation.rates import Value
+from elastream.render import marks
+from elastream.render.strip import Curve, Strip
+from elastream.render.units import compact, duration, seconds
 
 FEW = 4
 """So many queries have a line each."""
@@ -41,7 +41,7 @@ def _rate(history: History) -> Strip:
             *_by_query(history, "arrived"),
             Curve(name="arrived", label="arrived", values=arrived),
         ],
-        scale=scale.numbers(top),
+        scale=marks.numbers(top),
         peak=_peak(arrived, lambda value: f"{compact(value)}/s arrived"),
     )
 
@@ -58,7 +58,7 @@ def _backlog(history: History) -> Strip:
             *_by_query(history, "backlog"),
             Curve(name="waiting", label="waiting", values=values),
         ],
-        scale=scale.numbers(_most(values)),
+        scale=marks.numbers(_most(values)),
         peak=_peak(values, compact),
     )
 
@@ -78,9 +78,9 @@ def _delay(history: History) -> Strip:
             *([Curve(name="to-come", label="at least, by what waits", values=to_come)] if any(to_come) else []),
         ],
         # Room for the label above the line.
-        scale=scale.delays(_most(values, to_come, [slo * 1.15 for slo in slos])),
+        scale=marks.delays(_most(values, to_come, [slo * 1.15 for slo in slos])),
         peak=_peak(values, seconds),
-        limits=[scale.Mark(at=slo, label=f"SLO {seconds(slo)}") for slo in slos],
+        limits=[marks.Mark(at=slo, label=f"SLO {seconds(slo)}") for slo in slos],
     )
 
 
@@ -97,7 +97,7 @@ def _executors(history: History) -> Strip:
             Curve(name="ready", label="ready", values=ready, shape="step-area"),
             Curve(name="wanted", label="wanted", values=wanted, shape="step"),
         ],
-        scale=scale.whole_numbers(_most(wanted, both)),
+        scale=marks.whole_numbers(_most(wanted, both)),
         peak=_peak(both, lambda value: f"{value:.0f} running"),
     )
 

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from elastream.core.slo import Judged
+from elastream.evaluation.history import History
+from elastream.evaluation.summary import Summary
 from elastream.journal.format import Header
-from elastream.service.history import History
-from elastream.service.html import Html, clipped, element, joined
-from elastream.service.spelling import call, compact, duration, moment, seconds
-from elastream.service.summary import Summary
+from elastream.render.html import Html, clipped, element, joined
+from elastream.render.units import call, compact, duration, moment, seconds
 
 FACT_BYTES = 2000
 NOTES = 20

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from elastream.core.quantity import spell_seconds
-from elastream.service.spelling import compact, moment
+from elastream.render.units import compact, moment
 
 _LINES = 4
 """So many steps fit a strip without crowding it."""
@@ -18,31 +18,31 @@ _STEPS_S = [
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
+class AxisMark:
     """A place on an axis."""
 
     at: float
     label: str
 
 
-def numbers(top: float) -> list[Mark]:
+def numbers(top: float) -> list[AxisMark]:
     """From zero to the first round number that is not below `top`."""
     return _marks(top, _round_step(top), compact)
 
 
-def whole_numbers(top: float) -> list[Mark]:
+def whole_numbers(top: float) -> list[AxisMark]:
     """The same for what can only be counted."""
     step = max(1.0, _round_step(top))
     return _marks(top, 3.0 if step == 2.5 else math.ceil(step), compact)
 
 
-def delays(top: float) -> list[Mark]:
+def delays(top: float) -> list[AxisMark]:
     """The same in seconds, minutes and hours."""
     step = next((float(s) for s in _STEPS_S if s * _LINES >= top), _round_step(top)) if top > 30 else _round_step(top)
     return _marks(top, step, lambda value: _spaced(spell_seconds(round(value, 9))))
 
 
-def clock(start: float, end: float, most: int, *, virtual: bool) -> list[Mark]:
+def clock(start: float, end: float, most: int, *, virtual: bool) -> list[AxisMark]:
     """Round times of day, in UTC; at midnight the date. A virtual clock has no date and counts its days."""
     step = next((s for s in _STEPS_S if (end - start) / s <= most), _STEPS_S[-1])
     form = "%H:%M" if step >= 60 else "%H:%M:%S"
@@ -53,7 +53,7 @@ def clock(start: float, end: float, most: int, *, virtual: bool) -> list[Mark]:
             label = moment(at, form)
         else:
             label = f"{at / 86400:.0f} d" if virtual else moment(at, "%-d %b")
-        marks.append(Mark(at=at, label=label))
+        marks.append(AxisMark(at=at, label=label))
     return marks
 
 
@@ -64,9 +64,9 @@ def _round_step(top: float) -> float:
     return next(nice * power for nice in _NICE if nice * power * _LINES >= top * (1 - 1e-9))
 
 
-def _marks(top: float, step: float, label: Callable[[float], str]) -> list[Mark]:
+def _marks(top: float, step: float, label: Callable[[float], str]) -> list[AxisMark]:
     count = max(1, math.ceil(top / step - 1e-9))
-    return [Mark(at=i * step, label=label(i * step)) for i in range(count + 1)]
+    return [AxisMark(at=i * step, label=label(i * step)) for i in range(count + 1)]
 
 
 def _spaced(spelt: str) -> str:

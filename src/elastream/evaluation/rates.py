@@ -4,6 +4,9 @@ from bisect import bisect_right
 
 from elastream.core.observation import Reading
 
+Value = float | None
+"""None is unknown."""
+
 
 class Total:
     """A running total, as the moments at which it had moved.

@@ -8,19 +8,20 @@ from importlib.resources import files
 from pathlib import Path
 
 from elastream.core.sanitizer import sanitizer
+from elastream.evaluation.history import History, gather
+from elastream.evaluation.rates import Value
+from elastream.evaluation.summary import summarise
 from elastream.journal.reader import Recording
 from elastream.journal.story import sentences
 from elastream.journal.story_line import Line
-from elastream.service import scale
-from elastream.service.decisions import Entry, lane, table
-from elastream.service.facts import default_title, facts, notes_told, tiles
-from elastream.service.history import History, gather
-from elastream.service.html import Html, clipped, element, joined
-from elastream.service.spelling import compact, seconds
-from elastream.service.strip import Axis, drawn, time_axis
-from elastream.service.strips import query_class, strips, told_apart
-from elastream.service.summary import summarise
-from elastream.service.thin import Value, grouped
+from elastream.render import marks
+from elastream.render.html import Html, clipped, element, joined
+from elastream.render.page.decisions import DecisionEntry, lane, table
+from elastream.render.page.facts import default_title, facts, notes_told, tiles
+from elastream.render.page.strips import query_class, strips, told_apart
+from elastream.render.strip import Axis, drawn, time_axis
+from elastream.render.thin import grouped
+from elastream.render.units import compact, seconds
 
 CLOCK_LABELS = 9
 CURSOR_COLUMNS = 600
@@ -60,22 +61,22 @@ def write_page(recording: Recording, path: Path, *, title: str | None = None, no
     path.write_text(page(recording, title=title, notes=notes), encoding="utf-8")
 
 
-def _entries(lines: Sequence[Line]) -> list[Entry]:
+def _entries(lines: Sequence[Line]) -> list[DecisionEntry]:
     """The lines at their places on the axis: as there, UTC is read when a run begins and counted on from then."""
     found, offset = [], 0.0
     for number, line in enumerate(lines, 1):
         if line.what == "start":
             offset = line.utc_s - line.at_s
-        found.append(Entry(number=number, at=line.at_s + offset, line=line))
+        found.append(DecisionEntry(number=number, at=line.at_s + offset, line=line))
     return found
 
 
-def _story(history: History, entries: Sequence[Entry], is_virtual: bool) -> list[Html]:
+def _story(history: History, entries: Sequence[DecisionEntry], is_virtual: bool) -> list[Html]:
     axis = Axis(
         at=history.at,
         start=history.start,
         end=history.end,
-        grid=scale.clock(history.start, history.end, CLOCK_LABELS, virtual=is_virtual),
+        grid=marks.clock(history.start, history.end, CLOCK_LABELS, virtual=is_virtual),
         spans=history.spans,
         decisions=[entry.at for entry in entries if entry.line.what == "change"],
     )

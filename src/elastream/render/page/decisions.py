@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from elastream.journal.story_line import Held, Line
-from elastream.service.html import Html, clipped, element, joined
-from elastream.service.spelling import duration, moment
-from elastream.service.strip import Axis
+from elastream.render.html import Html, clipped, element, joined
+from elastream.render.strip import Axis
+from elastream.render.units import duration, moment
 
 MARKS = 110
 """A mark is about nine pixels wide: closer decisions share one."""
@@ -20,7 +20,7 @@ _FIRST = {"change": 0, "start": 0, "blind": 1, "hold": 1, "keep": 2}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class DecisionEntry:
     """A line with its place on the axis and in the page."""
 
     number: int
@@ -28,7 +28,7 @@ class Entry:
     line: Line
 
 
-def lane(entries: Sequence[Entry], axis: Axis) -> Html:
+def lane(entries: Sequence[DecisionEntry], axis: Axis) -> Html:
     """Marks for all changes; each is a link to its row, and has its sentence as title."""
     changes = [entry for entry in entries if entry.line.what == "change"]
     marks = []
@@ -47,7 +47,7 @@ def lane(entries: Sequence[Entry], axis: Axis) -> Html:
     )
 
 
-def table(entries: Sequence[Entry], *, is_virtual: bool) -> Html:
+def table(entries: Sequence[DecisionEntry], *, is_virtual: bool) -> Html:
     """All lines, those that only kept the size on demand."""
     rows, left_out = _chosen(entries)
     kept = sum(_row_class(entry.line) == "keep" for entry, _ in rows)
@@ -76,7 +76,7 @@ def table(entries: Sequence[Entry], *, is_virtual: bool) -> Html:
     )
 
 
-def _mark(group: Sequence[Entry], axis: Axis) -> Html:
+def _mark(group: Sequence[DecisionEntry], axis: Axis) -> Html:
     first = group[0]
     told = [entry.line.text() for entry in group[:3]]
     if len(group) > len(told):
@@ -103,7 +103,7 @@ def _mark(group: Sequence[Entry], axis: Axis) -> Html:
 _GLYPHS = {"up": "M0 5L5.5 15H-5.5Z", "down": "M0 16L-5.5 6H5.5Z", "both": "M0 4L6 10.5L0 17L-6 10.5Z"}
 
 
-def _chosen(entries: Sequence[Entry]) -> tuple[list[tuple[Entry, Html]], int]:
+def _chosen(entries: Sequence[DecisionEntry]) -> tuple[list[tuple[DecisionEntry, Html]], int]:
     """Rows in the order of time, and how many there was no room for: the oldest of the least telling."""
     dated = len({moment(entry.line.utc_s, "%j") for entry in entries}) > 1
     room, found = TABLE_BYTES, []
@@ -116,7 +116,7 @@ def _chosen(entries: Sequence[Entry]) -> tuple[list[tuple[Entry, Html]], int]:
     return sorted(found, key=lambda pair: pair[0].number), len(entries) - len(found)
 
 
-def _row(entry: Entry, *, dated: bool) -> Html:
+def _row(entry: DecisionEntry, *, dated: bool) -> Html:
     line = entry.line
     clock = moment(line.utc_s, "%-d %b %H:%M:%S" if dated else "%H:%M:%S")
     notes = [

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal
 
-from elastream.service.history import Span
-from elastream.service.html import Html, element, joined
-from elastream.service.scale import Mark
-from elastream.service.thin import Point, Value, segments
+from elastream.evaluation.history import TroubleSpan
+from elastream.evaluation.rates import Value
+from elastream.render.html import Html, element, joined
+from elastream.render.marks import AxisMark
+from elastream.render.thin import Point, segments
 
 WIDE, HIGH = 4000, 1000
 """Of the drawing, in its own units: finer than any screen, and written in few digits."""
@@ -29,8 +30,8 @@ class Axis:
     at: Sequence[float]
     start: float
     end: float
-    grid: Sequence[Mark]
-    spans: Sequence[Span] = ()
+    grid: Sequence[AxisMark]
+    spans: Sequence[TroubleSpan] = ()
     decisions: Sequence[float] = ()
 
     def x(self, at: float) -> int:
@@ -66,10 +67,10 @@ class Strip:
     unit: str
     description: str
     curves: Sequence[Curve]
-    scale: Sequence[Mark]
+    scale: Sequence[AxisMark]
     peak: str
     """The largest value, in words."""
-    limits: Sequence[Mark] = field(default_factory=tuple)
+    limits: Sequence[AxisMark] = field(default_factory=tuple)
     """Lines that ought not to be passed."""
 
 
@@ -139,14 +140,16 @@ def _shading(axis: Axis) -> Iterable[Html]:
         yield element("rect", x=left, y=0, width=max(right - left, WIDE // 500), height=HIGH, class_=span.kind)
 
 
-def _fewer(spans: Sequence[Span]) -> Sequence[Span]:
+def _fewer(spans: Sequence[TroubleSpan]) -> Sequence[TroubleSpan]:
     """As many stretches as can be told apart: those with the smallest gaps between them are drawn as one."""
     if len(spans) <= SHADES:
         return spans
     gaps = sorted((later.start - earlier.end, i) for i, (earlier, later) in enumerate(pairwise(spans)))
     cuts = sorted(i + 1 for _, i in gaps[-(SHADES - 1) :])
     groups = [spans[a:b] for a, b in zip([0, *cuts], [*cuts, len(spans)], strict=True)]
-    return [Span(kind=group[0].kind, start=group[0].start, end=group[-1].end, text=group[0].text) for group in groups]
+    return [
+        TroubleSpan(kind=group[0].kind, start=group[0].start, end=group[-1].end, text=group[0].text) for group in groups
+    ]
 
 
 def _path(curve: Curve, axis: Axis, top: float) -> Html:

@@ -9,10 +9,9 @@ from typing import Literal
 from elastream.core.observation import Observation, Query, Reading
 from elastream.core.slo import Judged
 from elastream.core.tick import Tick
+from elastream.evaluation.rates import Total, Value
 from elastream.journal.format import Header
 from elastream.journal.reader import Recording
-from elastream.service.rates import Total
-from elastream.service.thin import Value
 
 Measure = Literal["arrived", "committed", "backlog", "delay", "to-come", "wanted", "ready", "leaving"]
 Key = tuple[str, Measure]
@@ -25,7 +24,7 @@ TOUCHING_S = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
+class TroubleSpan:
     """A stretch of time in which something was wrong."""
 
     kind: Literal["blind", "trouble", "absent", "limited"]
@@ -46,7 +45,7 @@ class History:
     """Query id -> its promise, and how it was kept by the end."""
     within: list[bool | None] = field(default_factory=list)
     """Whether every promise was kept; None where it is unknown or nothing was promised."""
-    spans: list[Span] = field(default_factory=list)
+    spans: list[TroubleSpan] = field(default_factory=list)
     window_s: float = 0.0
     """Rates are means over so long."""
     ticks: int = 0
@@ -124,12 +123,12 @@ def _take(history: History, header: Header, tick: Tick, at: float, rates: "_Rate
     end = at + header.tick_s
     if now is None:
         told = "; ".join(tick.troubles) or "no look"
-        history.spans.append(Span(kind="blind", start=at, end=end, text=told))
+        history.spans.append(TroubleSpan(kind="blind", start=at, end=end, text=told))
     elif wrong := [*tick.troubles, *_ill(now)]:
-        history.spans.append(Span(kind="trouble", start=at, end=end, text="; ".join(wrong)))
+        history.spans.append(TroubleSpan(kind="trouble", start=at, end=end, text="; ".join(wrong)))
     elif tick.bottlenecks:
         told = "; ".join(one.sentence for one in tick.bottlenecks)
-        history.spans.append(Span(kind="limited", start=at, end=end, text=told))
+        history.spans.append(TroubleSpan(kind="limited", start=at, end=end, text=told))
 
 
 def _of_queries(now: Observation, rates: "_Rates", window_s: float) -> dict[Key, Value]:
@@ -183,12 +182,14 @@ def _note_absence(history: History, header: Header, at: float) -> None:
     since = history.at[-1] + header.tick_s
     # A moment at which nothing is known: lines end before it and begin again after it.
     history.add(since, {})
-    history.spans.append(Span(kind="absent", start=since, end=at, text="nothing was recorded: the loop did not run"))
+    history.spans.append(
+        TroubleSpan(kind="absent", start=since, end=at, text="nothing was recorded: the loop did not run")
+    )
 
 
-def _merged(spans: list[Span]) -> Iterator[Span]:
+def _merged(spans: list[TroubleSpan]) -> Iterator[TroubleSpan]:
     """Stretches of the same kind that touch are one."""
-    last: Span | None = None
+    last: TroubleSpan | None = None
     for span in spans:
         if last is not None and span.kind == last.kind and span.start <= last.end + TOUCHING_S:
             last = replace(last, end=span.end)

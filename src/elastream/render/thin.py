@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-Value = float | None
+from elastream.evaluation.rates import Value
+
 Point = tuple[float, float]
 
 

@@ -1,0 +1,1 @@
+"""What is drawn and written for people: pure, from values to text, SVG and HTML."""
