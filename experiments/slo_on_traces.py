@@ -17,7 +17,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from elastream.cli.reading import read_policy
+from elastream.cli.parsing.texts import read_policy
 from elastream.core.observation import Trigger
 from elastream.core.slo import Slo
 from elastream.simulator.catalogue import model

@@ -12,8 +12,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.terminal_theme import SVG_EXPORT_THEME
 
-from elastream.cli.live_history import LiveHistory
-from elastream.cli.live_picture import Moment, draw_picture
+from elastream.cli.terminal.live_history import LiveHistory
+from elastream.cli.terminal.live_picture import Moment, draw_picture
 from elastream.journal.reader import read
 
 WIDTH = 100

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from elastream.cli import main
-from elastream.cli.graph import ASCII, graph
+from elastream.cli.terminal.graph import ASCII, graph
 from elastream.core.topology import Edge, Operator, Topology
 from elastream.jobs.catalogue import jobs
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from elastream.cli.progress import Progress
-from elastream.cli.strips import ASCII, BLOCKS, Strip, axis, blocks, compact, spelt_time
+from elastream.cli.terminal.progress import Progress
+from elastream.cli.terminal.strips import ASCII, BLOCKS, Strip, axis, blocks, compact, spelt_time
 
 
 def strip(*values: float | None, every_s: float = 1.0) -> Strip:

@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from elastream.cli.digits import draw_digits, shorten, shorten_time
-from elastream.cli.live_history import LiveHistory
-from elastream.cli.live_picture import Moment, draw_picture, fit, spell_clock
-from elastream.cli.liveview import LiveView
+from elastream.cli.terminal.digits import draw_digits, shorten, shorten_time
+from elastream.cli.terminal.live_history import LiveHistory
+from elastream.cli.terminal.live_picture import Moment, draw_picture, fit, spell_clock
+from elastream.cli.terminal.live_view import LiveView
 from tests.terminal import Seen, run_on_terminal
 from tests.unit.journal_samples import UTC_S
 from tests.unit.live_samples import SLO, run

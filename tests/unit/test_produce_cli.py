@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from elastream.cli import main
-from elastream.cli.produce_view import ProduceView
+from elastream.cli.terminal.produce_view import ProduceView
 from elastream.development.kafka.producer_client import Target, read_client_file
 from elastream.development.kafka.producer_verdict import Standing
 

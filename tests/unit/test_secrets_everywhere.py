@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from elastream.cli.app import run
-from elastream.cli.liveview import LiveView
+from elastream.cli.terminal.live_view import LiveView
 from elastream.core.sanitizer import use_pattern
 from elastream.journal.reader import read
 from elastream.journal.story import sentences

@@ -15,7 +15,7 @@ SIMULATE = (
 )  # fmt: skip
 
 PRODUCE = """
-from elastream.cli.produce_view import ProduceView
+from elastream.cli.terminal.produce_view import ProduceView
 from elastream.development.kafka.producer_verdict import Standing
 
 with ProduceView(paced=True) as view:
@@ -38,7 +38,7 @@ say(telling.summary())
 """
 
 PROGRESS = """
-from elastream.cli.progress import Progress
+from elastream.cli.terminal.progress import Progress
 
 times = iter(float(second) for second in range(9))
 with Progress(2, 100.0, quiet=False, clock=lambda: next(times)) as progress:

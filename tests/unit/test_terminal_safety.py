@@ -10,7 +10,7 @@ from tests.unit.journal_samples import header, planner
 from tests.unit.leaky_samples import hostile_ticks
 
 VIEW = """
-from elastream.cli.liveview import LiveView
+from elastream.cli.terminal.live_view import LiveView
 from tests.unit.leaky_samples import HOSTILE, MARKUP, hostile_ticks
 
 with LiveView(60.0, title=MARKUP[0], notes=HOSTILE[:2], clock=lambda: 0.0) as view:
@@ -34,8 +34,8 @@ for tick in hostile_ticks():
 PRINT = """
 from rich.table import Table
 
-from elastream.cli.output import console, print_line, tell, write_line
-from elastream.cli.progress import Progress
+from elastream.cli.terminal.output import console, print_line, tell, write_line
+from elastream.cli.terminal.progress import Progress
 from tests.unit.leaky_samples import HOSTILE, MARKUP
 
 texts = (*HOSTILE, *MARKUP)

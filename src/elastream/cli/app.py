@@ -7,24 +7,24 @@ from typing import Annotated, Any
 
 import typer
 
-from elastream.cli.bench import bench
-from elastream.cli.cluster import cluster
-from elastream.cli.config import config
-from elastream.cli.demo import demo
-from elastream.cli.jobs import jobs
-from elastream.cli.kafka import kafka
-from elastream.cli.live import live
-from elastream.cli.models import models
-from elastream.cli.output import tell
-from elastream.cli.page import page
-from elastream.cli.policies import policies
-from elastream.cli.produce import produce
-from elastream.cli.replay import replay
-from elastream.cli.run import CONTEXT, launcher
-from elastream.cli.run import run as run_script
-from elastream.cli.simulate import simulate
-from elastream.cli.why import why
-from elastream.cli.workloads import workloads
+from elastream.cli.commands.bench import bench
+from elastream.cli.commands.cluster import cluster
+from elastream.cli.commands.config import config
+from elastream.cli.commands.demo import demo
+from elastream.cli.commands.jobs import jobs
+from elastream.cli.commands.kafka import kafka
+from elastream.cli.commands.live import live
+from elastream.cli.commands.models import models
+from elastream.cli.commands.page import page
+from elastream.cli.commands.policies import policies
+from elastream.cli.commands.produce import produce
+from elastream.cli.commands.replay import replay
+from elastream.cli.commands.run import CONTEXT, launcher
+from elastream.cli.commands.run import run as run_script
+from elastream.cli.commands.simulate import simulate
+from elastream.cli.commands.why import why
+from elastream.cli.commands.workloads import workloads
+from elastream.cli.terminal.output import tell
 from elastream.core.errors import BadInput, ElastreamError, suggestion
 from elastream.core.extras import MissingExtra, find_missing
 

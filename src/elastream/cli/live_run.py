@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elastream.cli.liveview import LiveView
-from elastream.cli.output import tell
+from elastream.cli.terminal.live_view import LiveView
+from elastream.cli.terminal.output import tell
 from elastream.core.slo import Slo
 from elastream.daemons.stderr import stderr_to
 from elastream.development.cluster.daemon_settings import JAVA_OPTIONS, LITTLE_WORK

@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from elastream.cli.reading import Contender, plain_settings
+from elastream.cli.parsing.texts import Contender, plain_settings
 from elastream.cli.scenario import Scenario
 from elastream.core.errors import BadInput
 from elastream.journal.format import describe

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
-from elastream.cli.output import tell
-from elastream.cli.reading import Contender, plain_settings
+from elastream.cli.parsing.texts import Contender, plain_settings
+from elastream.cli.terminal.output import tell
 from elastream.core.errors import BadInput
 from elastream.core.guards import Guards
 from elastream.core.needs import require

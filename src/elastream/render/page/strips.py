@@ -80,7 +80,7 @@ def _delay(history: History) -> Strip:
         # Room for the label above the line.
         scale=marks.delays(_most(values, to_come, [slo * 1.15 for slo in slos])),
         peak=_peak(values, seconds),
-        limits=[marks.Mark(at=slo, label=f"SLO {seconds(slo)}") for slo in slos],
+        limits=[marks.AxisMark(at=slo, label=f"SLO {seconds(slo)}") for slo in slos],
     )
 
 

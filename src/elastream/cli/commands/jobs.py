@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from elastream.cli.options import Json
-from elastream.cli.output import console, is_drawable, print_json, print_table, tell
+from elastream.cli.parsing.options import Json
+from elastream.cli.terminal.output import console, is_drawable, print_json, print_table, tell
 from elastream.core.errors import BadInput
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _list(*, json: bool) -> None:
 
 
 def _about(name: str, job: Job) -> dict[str, Any]:
-    from elastream.cli.settings_table import settings_json
+    from elastream.cli.terminal.settings_table import settings_json
     from elastream.jobs.catalogue import jobs as known
 
     return {
@@ -102,7 +102,7 @@ def _mode(job: Job) -> str:
 def _show(name: str, *, json: bool) -> None:
     from rich.text import Text
 
-    from elastream.cli.settings_table import print_settings
+    from elastream.cli.terminal.settings_table import print_settings
     from elastream.jobs.catalogue import jobs as known
 
     job = known.build(name)
@@ -141,7 +141,7 @@ def _draw(text: str, *, json: bool) -> None:
         return
     from rich.text import Text
 
-    from elastream.cli.graph import ASCII, LINES, graph
+    from elastream.cli.terminal.graph import ASCII, LINES, graph
 
     screen = console()
     rows = graph(found.topology, LINES if is_drawable(LINES, screen.encoding) else ASCII)

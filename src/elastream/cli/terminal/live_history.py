@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 
-from elastream.cli.strips import Strip
+from elastream.cli.terminal.strips import Strip
 from elastream.core.observation import Observation, Worker
 from elastream.core.slo import Judged, Slo, worst_of
 from elastream.core.tick import Tick

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from elastream.cli.options import Json
-from elastream.cli.output import console, print_json, print_line, print_table, tell
+from elastream.cli.parsing.options import Json
+from elastream.cli.terminal.output import console, print_json, print_line, print_table, tell
 from elastream.core.errors import BadInput, ElastreamError
 
 if TYPE_CHECKING:
@@ -54,10 +54,10 @@ def bench(
 
     elastream bench deduplicate --sink kafka --sink-option kafka.bootstrap.servers=localhost:9092 --sink-option topic=out
     """  # noqa: E501 - an example is one line
-    from elastream.cli.event_options import read_event_options
-    from elastream.cli.jobs import read_job
-    from elastream.cli.pairs import read_pairs
-    from elastream.cli.reading import read_seconds
+    from elastream.cli.commands.jobs import read_job
+    from elastream.cli.parsing.event_options import read_event_options
+    from elastream.cli.parsing.pairs import read_pairs
+    from elastream.cli.parsing.texts import read_seconds
     from elastream.jobs.benching import BenchPlan, checked
     from elastream.jobs.output import check_sink
 
@@ -101,7 +101,7 @@ def _number(text: str, flag: str) -> float:
 def _run(plan: BenchPlan, *, quiet: bool) -> BenchResult:
     from tempfile import TemporaryDirectory
 
-    from elastream.cli.progress import Progress
+    from elastream.cli.terminal.progress import Progress
     from elastream.jobs.benching import bench as measure
     from elastream.jobs.local import local_spark
 
@@ -142,8 +142,8 @@ def _print(job: str, plan: BenchPlan, result: BenchResult) -> None:
 
 
 def _lines(plan: BenchPlan, result: BenchResult) -> list[tuple[str, str]]:
-    from elastream.cli.latencies import spelt
-    from elastream.cli.strips import compact
+    from elastream.cli.terminal.latencies import spelt
+    from elastream.cli.terminal.strips import compact
 
     run = result.throughput
     after = "unknown, there was one batch" if run.rps is None else f"{run.rps:,.0f} events/s after the first batch"

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from elastream.cli.options import Json
-from elastream.cli.output import console, print_json, print_table
+from elastream.cli.parsing.options import Json
+from elastream.cli.terminal.output import console, print_json, print_table
 
 if TYPE_CHECKING:
     from elastream.workloads import Pattern, RateSeries
@@ -89,7 +89,7 @@ def _show(name: str, duration: str | None, seed: int, *, json: bool) -> None:
     """The settings of a pattern or preset; one that needs no more settings is drawn too."""
     from rich.text import Text
 
-    from elastream.cli.settings_table import print_settings, settings_json
+    from elastream.cli.terminal.settings_table import print_settings, settings_json
     from elastream.workloads import parse_workload
     from elastream.workloads import workloads as known
 
@@ -112,8 +112,8 @@ def _show(name: str, duration: str | None, seed: int, *, json: bool) -> None:
 def _draw(pattern: Pattern, duration_s: float, seed: int, *, json: bool) -> None:
     from rich.text import Text
 
-    from elastream.cli.drawing import draw
-    from elastream.cli.strips import Block, Strip, compact
+    from elastream.cli.terminal.drawing import draw
+    from elastream.cli.terminal.strips import Block, Strip, compact
 
     if json:
         print_json(_as_json(pattern, duration_s, seed))
@@ -153,7 +153,7 @@ def _points(series: RateSeries) -> list[tuple[float, float]]:
 
 def _length(text: str, duration: str | None) -> float:
     """What was asked for, or else as long as it was defined or recorded."""
-    from elastream.cli.reading import read_seconds
+    from elastream.cli.parsing.texts import read_seconds
     from elastream.workloads import shipped_traces
     from elastream.workloads.kanis import DURATIONS_S
     from elastream.workloads.tracefile import read_recording

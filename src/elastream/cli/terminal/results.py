@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from elastream.cli.drawing import draw
-from elastream.cli.output import print_table
-from elastream.cli.reading import Contender
+from elastream.cli.parsing.texts import Contender
 from elastream.cli.scenario import Scenario
-from elastream.cli.strips import Block, Strip, compact, spelt_time
+from elastream.cli.terminal.drawing import draw
+from elastream.cli.terminal.output import print_table
+from elastream.cli.terminal.strips import Block, Strip, compact, spelt_time
 from elastream.simulator.run import Outcome, Summary
 
 if TYPE_CHECKING:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from elastream.cli.options import GuardTexts
-from elastream.cli.output import console, print_line, tell
+from elastream.cli.parsing.options import GuardTexts
+from elastream.cli.terminal.output import console, print_line, tell
 from elastream.core.errors import BadInput, ElastreamError
 
 if TYPE_CHECKING:
     from elastream.cli.live_run import LivePlan, LiveResult
-    from elastream.cli.liveview import LiveView
+    from elastream.cli.terminal.live_view import LiveView
     from elastream.development.emulated_capacity import EmulatedCapacity
     from elastream.development.time_scale import TimeScale
 
@@ -138,11 +138,11 @@ def planned(
     cold: bool,
 ) -> LivePlan:
     """Read and check everything before anything is started."""
-    from elastream.cli.event_options import read_event_options
-    from elastream.cli.jobs import read_job
+    from elastream.cli.commands.jobs import read_job
     from elastream.cli.live_run import LivePlan
-    from elastream.cli.pairs import read_pairs
-    from elastream.cli.reading import plain_settings, read_bounds, read_guards, read_policy, read_seconds
+    from elastream.cli.parsing.event_options import read_event_options
+    from elastream.cli.parsing.pairs import read_pairs
+    from elastream.cli.parsing.texts import plain_settings, read_bounds, read_guards, read_policy, read_seconds
     from elastream.core.slo import Slo
     from elastream.development.cluster.finder import read_master
     from elastream.development.time_scale import TimeScale
@@ -207,7 +207,7 @@ def run(plan: LivePlan, out: Path | None) -> None:
     from tempfile import mkdtemp
 
     from elastream.cli.live_run import run_live
-    from elastream.cli.liveview import LiveView
+    from elastream.cli.terminal.live_view import LiveView
 
     folder = out if out is not None else Path(mkdtemp(prefix="elastream-live-"))
     if folder.exists() and any(folder.iterdir()):
@@ -250,7 +250,7 @@ def _report(plan: LivePlan, result: LiveResult, view: LiveView, folder: Path) ->
 
 def _latencies(result: LiveResult) -> list[tuple[str, str]]:
     """How long records and results took, over the whole run."""
-    from elastream.cli.latencies import spelt
+    from elastream.cli.terminal.latencies import spelt
 
     count = f"all {result.delay.count:,.0f} " if result.delay else ""
     lines = [(f"delay of {count}records of the run, from arrival to commit", spelt(result.delay))]

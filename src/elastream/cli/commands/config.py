@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from elastream.cli.options import Conf, ConfigFile, Json
-from elastream.cli.output import console, print_json, print_table
+from elastream.cli.parsing.options import Conf, ConfigFile, Json
+from elastream.cli.terminal.output import console, print_json, print_table
 from elastream.core.errors import BadInput
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _rows(found: Resolution) -> list[tuple[str, object, str]]:
 
 def _policy_defaults(found: Resolution) -> list[tuple[str, object, str]]:
     """The settings of the policy that nobody has set; a policy that does not exist is told here."""
-    from elastream.cli.settings_table import settings_json
+    from elastream.cli.terminal.settings_table import settings_json
     from elastream.policies import policies
     from elastream.registry import read_settings
 

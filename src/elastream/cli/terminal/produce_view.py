@@ -8,8 +8,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from elastream.cli.output import error_console, print_line, tell
-from elastream.cli.strips import compact
+from elastream.cli.terminal.output import error_console, print_line, tell
+from elastream.cli.terminal.strips import compact
 
 if TYPE_CHECKING:
     from rich.status import Status

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from elastream.cli.options import Conf
+from elastream.cli.parsing.options import Conf
 from elastream.core.errors import BadInput, CannotRun
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def launcher() -> None:
 
 
 def _flags(policy: str | None, executors: str | None, slo: str | None, journal: Path | None) -> dict[str, Any]:
-    from elastream.cli.reading import read_arguments, read_bounds, read_policy, read_seconds
+    from elastream.cli.parsing.texts import read_arguments, read_bounds, read_policy, read_seconds
     from elastream.core.callform import parse_call
 
     flags: dict[str, Any] = {}

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from elastream.cli.options import Json
-from elastream.cli.output import console, print_json, print_table
+from elastream.cli.parsing.options import Json
+from elastream.cli.terminal.output import console, print_json, print_table
 from elastream.core.errors import BadInput
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _dataflow_signals() -> frozenset[Signal]:
 
 
 def _list(*, json: bool) -> None:
-    from elastream.cli.settings_table import settings_json
+    from elastream.cli.terminal.settings_table import settings_json
     from elastream.policies import policies as known
 
     if json:
@@ -103,7 +103,7 @@ def _about_all() -> Table:
     """Every policy with where it comes from, its settings and their defaults; of a preset, what it changes."""
     from rich.text import Text
 
-    from elastream.cli.settings_table import default_text
+    from elastream.cli.terminal.settings_table import default_text
     from elastream.policies import policies as known
 
     table = _table("policy", "what it does, where it comes from, its settings")
@@ -161,7 +161,7 @@ def _module_doc(name: str) -> str:
 def _show(name: str, *, json: bool) -> None:
     from rich.text import Text
 
-    from elastream.cli.settings_table import print_settings, settings_json
+    from elastream.cli.terminal.settings_table import print_settings, settings_json
     from elastream.policies import policies as known
 
     settings, fits = known.settings(name), _fits(name)

@@ -10,10 +10,10 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from elastream.cli.live_history import LiveHistory
-from elastream.cli.live_picture import Moment, draw_picture, fit
-from elastream.cli.output import console, tell, write_line
-from elastream.cli.strips import compact, spelt_time
+from elastream.cli.terminal.live_history import LiveHistory
+from elastream.cli.terminal.live_picture import Moment, draw_picture, fit
+from elastream.cli.terminal.output import console, tell, write_line
+from elastream.cli.terminal.strips import compact, spelt_time
 from elastream.core.slo import Slo
 from elastream.core.tick import Tick
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from elastream.cli.output import error_console, tell
+from elastream.cli.terminal.output import error_console, tell
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar

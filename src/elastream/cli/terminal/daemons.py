@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elastream.cli.output import console, print_json
+from elastream.cli.terminal.output import console, print_json
 
 if TYPE_CHECKING:
     from elastream.daemons.state_folder import StateFolder

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from elastream.cli.output import is_drawable
-from elastream.cli.strips import ASCII, BLOCKS, Block, Strip, Values, axis, blocks, column_of
+from elastream.cli.terminal.output import is_drawable
+from elastream.cli.terminal.strips import ASCII, BLOCKS, Block, Strip, Values, axis, blocks, column_of
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from elastream.cli.output import console, print_line, tell
-from elastream.cli.pairs import read_pairs
+from elastream.cli.parsing.pairs import read_pairs
+from elastream.cli.terminal.output import console, print_line, tell
 from elastream.core.errors import BadInput, ElastreamError, UnknownName
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def _partitions(producer: Producer, target: Target, troubles: Troubles, wanted: 
 
 
 def _run(producer: Producer, troubles: Troubles, production: Production) -> None:
-    from elastream.cli.produce_view import ProduceView
+    from elastream.cli.terminal.produce_view import ProduceView
     from elastream.development.kafka.producer import ProducerRun
 
     with _signals() as caught, ProduceView(paced=production.paced) as view:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from elastream.cli.options import GuardTexts, Json
-from elastream.cli.output import console, print_json, tell
+from elastream.cli.parsing.options import GuardTexts, Json
+from elastream.cli.terminal.output import console, print_json, tell
 
 if TYPE_CHECKING:
     from elastream.core.decision import Decision
@@ -42,7 +42,7 @@ def replay(
 
     elastream replay runs/threshold --guard 'cool-down(after=120s)'
     """
-    from elastream.cli.reading import journal_folder, read_guards, read_policy
+    from elastream.cli.parsing.texts import journal_folder, read_guards, read_policy
     from elastream.journal.reader import read
     from elastream.journal.replay import replay as planned_again
 

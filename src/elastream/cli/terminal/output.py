@@ -28,7 +28,7 @@ def error_console() -> Console:
 
 
 def _console(*, stderr: bool) -> Console:
-    from elastream.cli.safe_console import SafeConsole
+    from elastream.cli.terminal.safe_console import SafeConsole
 
     stream = sys.stderr if stderr else sys.stdout
     is_sized = stream.isatty() or os.environ.get("COLUMNS", "").isdecimal()

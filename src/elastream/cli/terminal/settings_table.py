@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from elastream.cli.output import print_table
+from elastream.cli.terminal.output import print_table
 from elastream.core.quantity import spell_number, spell_seconds
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from elastream.cli.digits import CHARACTERS, HEIGHT, draw_digits, shorten, shorten_time
-from elastream.cli.drawing import draw_lines
-from elastream.cli.live_history import LiveHistory, Numbers
-from elastream.cli.output import is_drawable
-from elastream.cli.strips import Block
+from elastream.cli.terminal.digits import CHARACTERS, HEIGHT, draw_digits, shorten, shorten_time
+from elastream.cli.terminal.drawing import draw_lines
+from elastream.cli.terminal.live_history import LiveHistory, Numbers
+from elastream.cli.terminal.output import is_drawable
+from elastream.cli.terminal.strips import Block
 
 if TYPE_CHECKING:
     from rich.text import Text

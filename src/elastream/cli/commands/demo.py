@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from elastream.cli.output import console
+from elastream.cli.terminal.output import console
 
 if TYPE_CHECKING:
     from elastream.simulator.microbatch.model import ApplicationModel
@@ -48,7 +48,7 @@ def demo(
     if simulated:
         _simulated(last)
         return
-    from elastream.cli.live import LIVE, planned, run
+    from elastream.cli.commands.live import LIVE, planned, run
 
     run(planned(**LIVE), None)
 
@@ -57,11 +57,11 @@ def _simulated(last: int) -> None:
     from pathlib import Path
     from tempfile import TemporaryDirectory
 
-    from elastream.cli.reading import folder_names, read_policy
-    from elastream.cli.results import best_of
+    from elastream.cli.commands.simulate import print_runs, run_all
+    from elastream.cli.commands.why import print_lines
+    from elastream.cli.parsing.texts import folder_names, read_policy
     from elastream.cli.scenario import Scenario
-    from elastream.cli.simulate import print_runs, run_all
-    from elastream.cli.why import print_lines
+    from elastream.cli.terminal.results import best_of
     from elastream.journal.reader import read
     from elastream.journal.story import sentences
     from elastream.workloads import parse_workload

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from elastream.cli.options import Json
-from elastream.cli.output import console, print_json, tell
+from elastream.cli.parsing.options import Json
+from elastream.cli.terminal.output import console, print_json, tell
 
 if TYPE_CHECKING:
     from elastream.journal.story_line import Line
@@ -32,7 +32,7 @@ def why(
     """
     from dataclasses import asdict
 
-    from elastream.cli.reading import journal_folder
+    from elastream.cli.parsing.texts import journal_folder
     from elastream.journal.reader import read
     from elastream.journal.story import sentences
 

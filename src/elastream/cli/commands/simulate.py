@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from elastream.cli.options import Conf, ConfigFile, GuardTexts, Json
-from elastream.cli.output import console, print_json, tell
+from elastream.cli.parsing.options import Conf, ConfigFile, GuardTexts, Json
+from elastream.cli.terminal.output import console, print_json, tell
 from elastream.core.errors import BadInput
 
 if TYPE_CHECKING:
-    from elastream.cli.reading import Contender
-    from elastream.cli.results import Run
+    from elastream.cli.parsing.texts import Contender
     from elastream.cli.scenario import Scenario
+    from elastream.cli.terminal.results import Run
     from elastream.config import Resolution
     from elastream.simulator.continuous.model import DataflowModel
     from elastream.simulator.microbatch.model import ApplicationModel
@@ -102,7 +102,7 @@ def simulate(
     operators: [{name: split, after: sentences, rate_rps: 20k}, {name: count, after: {split: 20}, rate_rps: 200k,
     buffer: 100k}]
     """
-    from elastream.cli.reading import folder_names, read_faults, read_guards
+    from elastream.cli.parsing.texts import folder_names, read_faults, read_guards
     from elastream.cli.runfolder import check_free
     from elastream.cli.scenario import Scenario, fitting_workload
     from elastream.workloads import parse_workload
@@ -147,11 +147,11 @@ def run_all(
     quiet: bool = False,
 ) -> list[Run]:
     """Run one policy after the other."""
-    from elastream.cli.progress import Progress
-    from elastream.cli.reading import folder_names
-    from elastream.cli.results import Run
+    from elastream.cli.parsing.texts import folder_names
     from elastream.cli.runfolder import make_folder, recorder, write_results
     from elastream.cli.scenario import troubles_told
+    from elastream.cli.terminal.progress import Progress
+    from elastream.cli.terminal.results import Run
 
     runs, folders = [], folder_names(contenders)
     with Progress(len(contenders), scenario.duration_s, quiet=quiet) as progress:
@@ -173,7 +173,7 @@ def print_runs(scenario: Scenario, runs: Sequence[Run]) -> None:
     """What was run, the table, the strips."""
     from rich.text import Text
 
-    from elastream.cli.results import print_results, print_strips
+    from elastream.cli.terminal.results import print_results, print_strips
 
     screen = console()
     screen.print(Text(scenario.sentence(), style="bold"))
@@ -203,7 +203,7 @@ class _Sources:
 
     def contender(self, text: str) -> Contender:
         """A policy with the settings that were written for it elsewhere."""
-        from elastream.cli.reading import read_policy
+        from elastream.cli.parsing.texts import read_policy
         from elastream.core.callform import parse_call
 
         name = parse_call(text, what="policy").name
@@ -213,7 +213,7 @@ class _Sources:
 def _flags(
     executors: str | None, slo: str | None, tick: str | None, guards: dict[str, dict[str, Any]]
 ) -> dict[str, Any]:
-    from elastream.cli.reading import read_bounds, read_seconds
+    from elastream.cli.parsing.texts import read_bounds, read_seconds
 
     low, high = read_bounds(executors, "--executors") if executors is not None else (None, None)
     return {
@@ -226,7 +226,7 @@ def _flags(
 
 
 def _duration(duration: str | None, minutes: float | None) -> float:
-    from elastream.cli.reading import read_seconds
+    from elastream.cli.parsing.texts import read_seconds
 
     if duration is not None and minutes is not None:
         raise BadInput("--duration and --minutes say the same; give one of them")

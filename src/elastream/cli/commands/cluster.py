@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from elastream.cli.kept import option, stop_and_tell, tell_status
-from elastream.cli.options import Json
-from elastream.cli.output import console, print_json, tell
+from elastream.cli.parsing.options import Json
+from elastream.cli.terminal.daemons import option, stop_and_tell, tell_status
+from elastream.cli.terminal.output import console, print_json, tell
 
 if TYPE_CHECKING:
     from elastream.development.cluster.folder import ClusterFolder

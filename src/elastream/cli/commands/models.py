@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from elastream.cli.options import Json
-from elastream.cli.output import console, print_json, print_table, tell
+from elastream.cli.parsing.options import Json
+from elastream.cli.terminal.output import console, print_json, print_table, tell
 from elastream.core.errors import BadInput
 
 

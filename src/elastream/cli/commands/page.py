@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from elastream.cli.output import tell
+from elastream.cli.terminal.output import tell
 from elastream.core.errors import BadInput
 
 FILE = "page.html"
@@ -31,7 +31,7 @@ def page(
 
     elastream page runs/threshold --out threshold.html --note 'capacity emulated: 2,000 records/s per slot'
     """
-    from elastream.cli.reading import journal_folder
+    from elastream.cli.parsing.texts import journal_folder
     from elastream.journal.reader import read
     from elastream.render.page.page import write_page
 

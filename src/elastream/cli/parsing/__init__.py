@@ -1,0 +1,1 @@
+"""What people write on a command line, read with errors that name the option."""
