@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.machine import machine
-from elastream.attachment import GUARDS
+from elastream.attachment.assembly import GUARDS
 from elastream.config import build_guards
 from elastream.core.observation import (
     FinishedBatch,

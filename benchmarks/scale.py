@@ -322,7 +322,7 @@ def tell(
 
 def live_guards() -> dict[str, Any]:
     """As a live run has them."""
-    from elastream.attachment import CALMING, GUARDS
+    from elastream.attachment.assembly import CALMING, GUARDS
 
     return {**GUARDS, f"guards.{CALMING}": True}
 

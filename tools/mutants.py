@@ -116,14 +116,14 @@ MUTANTS = (
     ),
     Mutant(
         fault="a second attach with other settings is silently ignored",
-        file="src/elastream/attachment.py",
+        file="src/elastream/attachment/entry.py",
         before="            _tell_ignored(_asked[application], asked)\n",
         after="",
         test="tests/unit/test_attachment.py::test_a_second_attach_with_other_settings_says_what_it_does_not_change",
     ),
     Mutant(
         fault="a handle whose application has ended is returned to the next one",
-        file="src/elastream/attachment.py",
+        file="src/elastream/attachment/entry.py",
         before="if found is not None and found.is_over():",
         after="if False:",
         test="tests/unit/test_attachment.py"
@@ -231,7 +231,7 @@ MUTANTS = (
     ),
     Mutant(
         fault="a journal that cannot be written keeps a loop from beginning",
-        file="src/elastream/attachment.py",
+        file="src/elastream/attachment/assembly.py",
         before="    except JournalError as wrong:\n",
         after="    except KeyError as wrong:\n",
         test="tests/unit/test_attachment.py::test_a_journal_that_cannot_be_written_is_told_and_the_loop_begins",
@@ -610,8 +610,8 @@ MUTANTS = (
     ),
     Mutant(
         fault="the size to begin with is validated and never read",
-        file="src/elastream/attachment.py",
-        before="            initial=_initial(given),\n",
+        file="src/elastream/attachment/entry.py",
+        before="            initial=find_initial_size(given),\n",
         after="            initial=None,\n",
         test="tests/unit/test_attachment.py::test_the_size_to_begin_with_is_what_was_set_or_how_the_run_before_ended",
     ),
@@ -1155,7 +1155,7 @@ MUTANTS = (
     ),
     Mutant(
         fault="the application's own pattern of secrets does not reach its journal",
-        file="src/elastream/attachment.py",
+        file="src/elastream/attachment/entry.py",
         before="    use_pattern(conf.pop(REDACTION, None))",
         after="    conf.pop(REDACTION, None)",
         test="tests/unit/test_attachment.py"

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-import elastream.attachment as attachment
-from elastream.attachment import Attachment, SwitchedOff, attach
+from elastream.attachment import Attachment, SwitchedOff, attach, entry
+from elastream.attachment.assembly import resolve_settings
 from elastream.core.decision import Decision
 from elastream.core.errors import BadInput, ObservationFailed
 from elastream.core.observation import Observation
@@ -82,7 +82,7 @@ def pretended(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     Pretended.made = []
     monkeypatch.setattr(elastream.spark.platform, "SparkPlatform", Pretended)
     yield
-    for handle in list(attachment._attached.values()):
+    for handle in list(entry._attached.values()):
         handle.detach()
 
 
@@ -238,7 +238,7 @@ def test_guards_that_keep_queries_alive_are_on_unless_switched_off() -> None:
 
 def test_a_policy_without_damping_of_its_own_is_calmed_by_a_guard() -> None:
     def guards(policy: str, **conf: str) -> set[str]:
-        found, _ = attachment._resolved({"policy": policy}, {f"spark.elastream.{k}": v for k, v in conf.items()})
+        found, _ = resolve_settings({"policy": policy}, {f"spark.elastream.{k}": v for k, v in conf.items()})
         return set(found.guards)
 
     assert "hysteresis" not in guards("hpa")
@@ -272,7 +272,7 @@ def test_wrong_settings_are_one_line_and_nothing_is_attached(how: dict[str, Any]
     with pytest.raises(BadInput, match=message) as caught:
         attached(**how)
     assert "\n" not in str(caught.value)
-    assert not attachment._attached
+    assert not entry._attached
     assert Pretended.made == []
 
 
@@ -313,7 +313,7 @@ def test_a_pattern_that_cannot_be_used_is_told_before_anything_is_attached() -> 
 
 
 def test_a_second_attach_tells_of_no_secret_that_it_does_not_change(caplog: pytest.LogCaptureFixture) -> None:
-    attachment._tell_ignored({"policy_settings.api_token": "hunter2"}, {"policy_settings.api_token": "hunter3"})
+    entry._tell_ignored({"policy_settings.api_token": "hunter2"}, {"policy_settings.api_token": "hunter3"})
     assert "hunter" not in caplog.text
     assert "policy_settings.api_token" in caplog.text
 

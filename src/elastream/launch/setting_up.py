@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from elastream.attachment import ENABLED, GUARDS, PREFIX
+from elastream.attachment.assembly import GUARDS
+from elastream.attachment.handle import ENABLED
 from elastream.config import Settings, resolve
+from elastream.config.sources import SPARK_PREFIX
 from elastream.core.errors import CannotRun
 from elastream.spark.session import check, memory_bytes, session_settings
 
@@ -26,13 +28,13 @@ def is_off(conf: Mapping[str, str]) -> bool:
 
 def settings_for(given: Mapping[str, Any], conf: Mapping[str, str]) -> Settings:
     """The settings of the loop, as `attach` will find them."""
-    ours = {key: value for key, value in conf.items() if key.startswith(PREFIX) and key != ENABLED}
+    ours = {key: value for key, value in conf.items() if key.startswith(SPARK_PREFIX) and key != ENABLED}
     return resolve(given, ours, os.environ, None, defaults=GUARDS).settings
 
 
 def is_bounded(given: Mapping[str, Any], conf: Mapping[str, str]) -> bool:
     """Whether anybody said how many executors there may be."""
-    ours = {key: value for key, value in conf.items() if key.startswith(PREFIX) and key != ENABLED}
+    ours = {key: value for key, value in conf.items() if key.startswith(SPARK_PREFIX) and key != ENABLED}
     origins = resolve(given, ours, os.environ, None).origins
     return any(origins[f"executors.{name}"].origin != "default" for name in ("min", "max"))
 

@@ -1,0 +1,126 @@
+"""What an attachment is made of: its settings, its policy, its loop and its journals."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from elastream.attachment.handle import Attachment, LivePlatform
+from elastream.config import Settings, resolve
+from elastream.core.errors import JournalError, ObservationFailed
+from elastream.core.log import log
+from elastream.core.protocols import Journal, Platform, Policy
+from elastream.journal.background_writer import BackgroundRecorder
+from elastream.journal.format import describe
+from elastream.journal.resume import last_size, resume
+from elastream.journal.writer import Recorder
+from elastream.loop.clock import SystemClock
+from elastream.loop.controller import Controller, checked
+from elastream.loop.outside_text import sanitize_observation
+from elastream.loop.planner import Planner
+from elastream.loop.slo_log import SloLog
+from elastream.policies import policies
+
+GUARDS: dict[str, Any] = {
+    "guards.start": True,
+    "guards.starvation": True,
+    "guards.bottleneck": True,
+    "guards.partition_ceiling": True,
+    "guards.scarce_cluster": True,
+    "guards.state_floor": True,
+}
+"""On in every live run unless switched off: they keep from it what cannot help, starves or would end a query."""
+
+CALMING = "hysteresis"
+"""On besides, for policies that have no damping of their own."""
+
+
+def resolve_settings(flags: Mapping[str, Any], conf: Mapping[str, str]) -> tuple[Settings, Policy[Any]]:
+    """The settings and the policy, before anything is added to the application: a wrong name leaves nothing behind."""
+    resolution = resolve(flags, conf, os.environ, None, defaults={**GUARDS, f"guards.{CALMING}": True})
+    found = resolution.settings
+    decides = policies.build(found.policy, found.policy_settings)
+    own = [origin for path, (_, origin) in resolution.origins.items() if path.startswith(f"guards.{CALMING}")]
+    # What somebody has asked for stays.
+    if getattr(decides, "damped", False) and set(own) == {"default"}:
+        others = {name: settings for name, settings in found.guards.items() if name != CALMING}
+        found = found.model_copy(update={"guards": others})
+    return found, decides
+
+
+def find_initial_size(settings: Settings) -> int | None:
+    """The size to begin with: what was set, else what an earlier run of the same journal ended with."""
+    bounds = settings.executors
+    if bounds.initial is not None or settings.journal.folder is None:
+        return bounds.initial
+    last = last_size(settings.journal.folder)
+    if last is None:
+        return None
+    log.info("begins with %d executors, as the run before it ended", last)
+    return min(max(last, bounds.min), bounds.max)
+
+
+def build(
+    platform: LivePlatform,
+    clock: SystemClock,
+    policy: Policy[Any],
+    settings: Settings,
+    journals: Sequence[Journal],
+    *,
+    notes: Sequence[str],
+    forget: Callable[[Attachment], None],
+) -> Attachment:
+    """The loop of an application, before it begins."""
+    planner = Planner(policy, settings.build_guards(), platform.provides)
+    log.info("%s", checked(planner, platform, settings.policy))
+    controller = Controller(
+        platform=platform, planner=planner, clock=clock, tick_s=settings.tick_s, max_age_s=settings.max_age_s
+    )
+    attachment = Attachment(controller, clock, settings.policy, platform, forget)
+    recorders = _recorders(platform, planner, controller, settings, clock, notes)
+    controller.journals = [*recorders, SloLog(), *journals, attachment]
+    return attachment
+
+
+def _recorders(
+    platform: LivePlatform,
+    planner: Planner,
+    controller: Controller,
+    settings: Settings,
+    clock: SystemClock,
+    notes: Sequence[str],
+) -> list[Journal]:
+    folder = settings.journal.folder
+    if folder is None:
+        return []
+    log.info("%s", _resumed(planner, folder, platform))
+    header = describe(
+        planner,
+        platform,
+        policy=settings.policy,
+        tick_s=controller.tick_s,
+        max_age_s=controller.max_age_s,
+        utc_s=clock.utc_s(),
+        spark=getattr(platform, "version", None),
+        notes=notes,
+    )
+    recorder = Recorder(
+        folder, planner=planner, header=header, max_bytes=settings.journal.max_bytes, keep=settings.journal.keep
+    )
+    try:
+        return [BackgroundRecorder(recorder).open()]
+    except JournalError as wrong:
+        log.warning("nothing is recorded: %s", wrong)
+        return []
+
+
+def _resumed(planner: Planner, folder: Path, platform: Platform) -> str:
+    if not folder.exists():
+        return "a new journal is begun"
+    try:
+        now = platform.observe()
+    except ObservationFailed as wrong:
+        return f"starts anew: no look at {platform.name}: {wrong}"
+    return resume(planner, folder, sanitize_observation(now))
