@@ -106,7 +106,7 @@ def record(folder: Path, *journals: Journal) -> list[str]:
         planner, platform, policy="talkative", tick_s=TICK_S, max_age_s=15, utc_s=UTC_S, notes=list(TEXTS)
     )
     controller = Controller(platform=platform, planner=planner, clock=clock, tick_s=TICK_S)
-    handle = Attachment(controller, SystemClock(), "talkative", platform)
+    handle = Attachment(controller, SystemClock(), "talkative", platform, lambda handle: None)
     said = []
     with Recorder(folder, planner=planner, header=header, max_bytes=60_000, keep=99) as recorder:
         controller.journals = [recorder, SloLog(), *journals, handle]

@@ -59,9 +59,10 @@ def _simulated(last: int) -> None:
 
     from elastream.cli.commands.simulate import print_runs, run_all
     from elastream.cli.commands.why import print_lines
-    from elastream.cli.parsing.texts import folder_names, read_policy
-    from elastream.cli.scenario import Scenario
-    from elastream.cli.terminal.results import best_of
+    from elastream.cli.parsing.texts import read_policy
+    from elastream.experiments.contender import folder_names
+    from elastream.experiments.run import best_of
+    from elastream.experiments.scenario import Scenario
     from elastream.journal.reader import read
     from elastream.journal.story import sentences
     from elastream.workloads import parse_workload
@@ -95,8 +96,8 @@ def _simulated(last: int) -> None:
 def _model() -> ApplicationModel:
     from dataclasses import replace
 
-    from elastream.cli.scenario import resized
     from elastream.core.slo import Slo
+    from elastream.experiments.scenario import resized
     from elastream.simulator.catalogue import model
 
     base = resized(model("windowed-count"), initial_workers=START)

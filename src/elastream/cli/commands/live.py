@@ -12,10 +12,10 @@ from elastream.cli.terminal.output import console, print_line, tell
 from elastream.core.errors import BadInput, ElastreamError
 
 if TYPE_CHECKING:
-    from elastream.cli.live_run import LivePlan, LiveResult
     from elastream.cli.terminal.live_view import LiveView
     from elastream.development.emulated_capacity import EmulatedCapacity
     from elastream.development.time_scale import TimeScale
+    from elastream.experiments.live_run import LivePlan, LiveResult
 
 LIVE: dict[str, Any] = {
     # The job that shows most: it keeps state, and gives out every event, so that each of them is compared. Windows wait
@@ -139,13 +139,14 @@ def planned(
 ) -> LivePlan:
     """Read and check everything before anything is started."""
     from elastream.cli.commands.jobs import read_job
-    from elastream.cli.live_run import LivePlan
     from elastream.cli.parsing.event_options import read_event_options
     from elastream.cli.parsing.pairs import read_pairs
-    from elastream.cli.parsing.texts import plain_settings, read_bounds, read_guards, read_policy, read_seconds
+    from elastream.cli.parsing.texts import read_bounds, read_guards, read_policy, read_seconds
+    from elastream.config import settings_of
     from elastream.core.slo import Slo
     from elastream.development.cluster.finder import read_master
     from elastream.development.time_scale import TimeScale
+    from elastream.experiments.live_run import LivePlan
     from elastream.jobs.output import check_sink
     from elastream.jobs.running import events_to_come
     from elastream.workloads import parse_workload
@@ -172,7 +173,7 @@ def planned(
         workload=workload,
         duration_s=duration_s,
         policy=chosen.name,
-        policy_settings=plain_settings(chosen.policy),
+        policy_settings=settings_of(chosen.policy),
         executors=read_bounds(executors, "--executors"),
         capacity=_capacity(capacity, scale),
         scale=scale,
@@ -206,8 +207,8 @@ def run(plan: LivePlan, out: Path | None) -> None:
     """Run, show, judge, and leave a page behind."""
     from tempfile import mkdtemp
 
-    from elastream.cli.live_run import run_live
     from elastream.cli.terminal.live_view import LiveView
+    from elastream.experiments.live_run import run_live
 
     folder = out if out is not None else Path(mkdtemp(prefix="elastream-live-"))
     if folder.exists() and any(folder.iterdir()):

@@ -14,10 +14,10 @@ from elastream.cli.terminal.output import console, print_json, tell
 from elastream.core.errors import BadInput
 
 if TYPE_CHECKING:
-    from elastream.cli.parsing.texts import Contender
-    from elastream.cli.scenario import Scenario
-    from elastream.cli.terminal.results import Run
     from elastream.config import Resolution
+    from elastream.experiments.contender import Contender
+    from elastream.experiments.run import Run
+    from elastream.experiments.scenario import Scenario
     from elastream.simulator.continuous.model import DataflowModel
     from elastream.simulator.microbatch.model import ApplicationModel
 
@@ -102,9 +102,10 @@ def simulate(
     operators: [{name: split, after: sentences, rate_rps: 20k}, {name: count, after: {split: 20}, rate_rps: 200k,
     buffer: 100k}]
     """
-    from elastream.cli.parsing.texts import folder_names, read_faults, read_guards
-    from elastream.cli.runfolder import check_free
-    from elastream.cli.scenario import Scenario, fitting_workload
+    from elastream.cli.parsing.texts import read_faults, read_guards
+    from elastream.experiments.contender import folder_names
+    from elastream.experiments.run_folder import check_free
+    from elastream.experiments.scenario import Scenario, fitting_workload
     from elastream.workloads import parse_workload
 
     duration_s = _duration(duration, minutes)
@@ -147,11 +148,11 @@ def run_all(
     quiet: bool = False,
 ) -> list[Run]:
     """Run one policy after the other."""
-    from elastream.cli.parsing.texts import folder_names
-    from elastream.cli.runfolder import make_folder, recorder, write_results
-    from elastream.cli.scenario import troubles_told
     from elastream.cli.terminal.progress import Progress
-    from elastream.cli.terminal.results import Run
+    from elastream.cli.terminal.troubles import troubles_told
+    from elastream.experiments.contender import folder_names
+    from elastream.experiments.run import Run
+    from elastream.experiments.run_folder import make_folder, recorder, write_results
 
     runs, folders = [], folder_names(contenders)
     with Progress(len(contenders), scenario.duration_s, quiet=quiet) as progress:
@@ -240,7 +241,7 @@ def _duration(duration: str | None, minutes: float | None) -> float:
 def _model(name: str, trigger: str | None, slots: int | None) -> ApplicationModel | DataflowModel:
     from dataclasses import replace
 
-    from elastream.cli.scenario import resized
+    from elastream.experiments.scenario import resized
     from elastream.simulator.catalogue import any_model
     from elastream.simulator.continuous.model import DataflowModel
     from elastream.simulator.model_file import read_model, read_trigger
@@ -261,7 +262,7 @@ def _bounded(
     model: ApplicationModel | DataflowModel, found: Resolution, start: int | None
 ) -> ApplicationModel | DataflowModel:
     """The model with the bounds and the promise that were set anywhere; its own where nothing was."""
-    from elastream.cli.scenario import resized
+    from elastream.experiments.scenario import resized
 
     settings = found.settings
     names = {"min_workers": "min", "max_workers": "max", "initial_workers": "initial"}
@@ -284,6 +285,6 @@ def _is_set(found: Resolution, path: str) -> bool:
 
 
 def _as_json(run: Run) -> dict[str, object]:
-    from elastream.cli.runfolder import run_json
+    from elastream.experiments.run_folder import run_json
 
     return run_json(run.contender, run.outcome)

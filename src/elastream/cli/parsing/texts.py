@@ -4,37 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elastream.core.callform import Call, Range, Value, parse_call
 from elastream.core.errors import BadInput
 from elastream.core.quantity import parse_quantity
+from elastream.experiments.contender import Contender
 
 if TYPE_CHECKING:
-    from elastream.core.decision import Json
-    from elastream.core.protocols import Policy
     from elastream.simulator.faults import Fault
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Contender:
-    """A policy as the user wrote it."""
-
-    label: str
-    """What to call it: its name, with the settings if some were given."""
-    name: str
-    policy: Policy[Any]
-
-
-def folder_names(contenders: Sequence[Contender]) -> dict[str, str]:
-    """Label -> folder: the policy's name, with its settings only where a name stands twice."""
-    names = [one.name for one in contenders]
-    return {
-        one.label: one.name if names.count(one.name) == 1 else re.sub(r"[^\w.]+", "-", one.label).strip("-")
-        for one in contenders
-    }
 
 
 def read_seconds(text: str, option: str) -> float:
@@ -127,10 +106,3 @@ def journal_folder(path: Path) -> Path:
     if runs:
         raise BadInput(f"{path}: it holds several runs; name one of them: {', '.join(str(run) for run in runs)}")
     raise BadInput(f"{path}: no journal in this folder")
-
-
-def plain_settings(built: object) -> dict[str, Json]:
-    """The settings that something was built with."""
-    from elastream.config import settings_of
-
-    return settings_of(built)

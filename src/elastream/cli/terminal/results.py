@@ -6,41 +6,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from elastream.cli.parsing.texts import Contender
-from elastream.cli.scenario import Scenario
 from elastream.cli.terminal.drawing import draw
 from elastream.cli.terminal.output import print_table
 from elastream.cli.terminal.strips import Block, Strip, compact, spelt_time
-from elastream.simulator.run import Outcome, Summary
+from elastream.experiments.run import Run
+from elastream.experiments.scenario import Scenario
+from elastream.simulator.run import Summary
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 GAP = 2
 NARROWEST_LABEL = 16
-BEHIND_S = 60.0
-"""More than a minute's records left at the end: the run has not kept up."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
-    """A policy and what came of it."""
-
-    contender: Contender
-    outcome: Outcome
-
-    @property
-    def summary(self) -> Summary:
-        return self.outcome.summary
-
-    @property
-    def kept_up(self) -> bool:
-        """Whether it did its work, so that what it cost may be compared."""
-        found = self.summary
-        rps = (found.records + found.backlog_left) / found.duration_s
-        if found.backlog_left > rps * BEHIND_S:
-            return False
-        return found.slo_kept is not False
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,14 +112,6 @@ def _above(columns: Sequence[_Column]) -> list[str]:
 
 def _width(columns: Sequence[_Column], runs: Sequence[Run]) -> int:
     return sum(column.width(runs, above) for column, above in zip(columns, _above(columns), strict=True))
-
-
-def best_of(runs: Sequence[Run]) -> Run:
-    """The cheapest of those that kept up; if none did, the one with the shortest delays."""
-    good = [run for run in runs if run.kept_up]
-    if good:
-        return min(good, key=lambda run: run.summary.worker_hours)
-    return min(runs, key=lambda run: (-(run.summary.within_slo or 0.0), run.summary.delay_p95_s or 0.0))
 
 
 def print_strips(console: Console, scenario: Scenario, runs: Sequence[Run]) -> None:

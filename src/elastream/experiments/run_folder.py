@@ -7,9 +7,10 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from elastream.cli.parsing.texts import Contender, plain_settings
-from elastream.cli.scenario import Scenario
+from elastream.config import settings_of
 from elastream.core.errors import BadInput
+from elastream.experiments.contender import Contender
+from elastream.experiments.scenario import Scenario
 from elastream.journal.format import describe
 from elastream.journal.writer import Recorder, journal_files
 from elastream.simulator.run import Outcome, Simulation, Strips
@@ -64,7 +65,7 @@ def run_json(contender: Contender, outcome: Outcome) -> dict[str, object]:
     """One run as plain values."""
     return {
         "policy": contender.label,
-        "settings": plain_settings(contender.policy),
+        "settings": settings_of(contender.policy),
         "form": outcome.form,
         "summary": outcome.summary.as_json(),
     }

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from elastream.cli.terminal.live_view import LiveView
-from elastream.cli.terminal.output import tell
+from elastream.core.protocols import Journal
 from elastream.core.slo import Slo
 from elastream.daemons.stderr import stderr_to
 from elastream.development.cluster.daemon_settings import JAVA_OPTIONS, LITTLE_WORK
@@ -118,7 +117,20 @@ class LiveResult:
     results: ResultLatency | None
 
 
-def run_live(plan: LivePlan, folder: Path, view: LiveView) -> LiveResult:
+class RunView(Journal, Protocol):
+    """Who is told how far a run has come, and of every tick."""
+
+    def begin(self, step: str) -> None:
+        """What goes on until the next step."""
+
+    def note(self, head: str, items: Sequence[str]) -> None:
+        """Something to be said once."""
+
+    def start_load(self) -> None:
+        """From now on the load's time passes."""
+
+
+def run_live(plan: LivePlan, folder: Path, view: RunView) -> LiveResult:
     """Start a cluster, run the query under the policy until its input ends, judge the output."""
     from elastream.attachment import attach
 
@@ -152,7 +164,7 @@ def run_live(plan: LivePlan, folder: Path, view: LiveView) -> LiveResult:
     return _judged(plan, batches, folder, journal, view)
 
 
-def _judged(plan: LivePlan, batches: list[Batch], folder: Path, journal: Path, view: LiveView) -> LiveResult:
+def _judged(plan: LivePlan, batches: list[Batch], folder: Path, journal: Path, view: RunView) -> LiveResult:
     sources = sources_of(plan.job, plan.options)
     verdict = results = None
     if plan.sink == "parquet":
@@ -191,7 +203,7 @@ def _warm_up(plan: LivePlan, spark: SparkSession, folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _run_query(plan: LivePlan, spark: SparkSession, folder: Path, view: LiveView) -> list[Batch]:
+def _run_query(plan: LivePlan, spark: SparkSession, folder: Path, view: RunView) -> list[Batch]:
     writing, options = _writing(plan, spark, folder, plan.options, name=plan.name)
     if plan.trigger_s is not None:
         writing = writing.trigger(processingTime=f"{round(plan.trigger_s * 1000)} milliseconds")
@@ -215,7 +227,7 @@ def _writing(
 
 
 @contextmanager
-def _session(plan: LivePlan, folder: Path, view: LiveView) -> Iterator[SparkSession]:
+def _session(plan: LivePlan, folder: Path, view: RunView) -> Iterator[SparkSession]:
     from pyspark.sql import SparkSession
 
     from elastream.spark.session import configure
@@ -227,7 +239,7 @@ def _session(plan: LivePlan, folder: Path, view: LiveView) -> Iterator[SparkSess
             builder = builder.config(map=SLEEPING)
         builder = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
         builder = builder.config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={log_to_file(folder)}")
-        builder = builder.config(map={**settings_of(plan.executors[1]), **_connector(plan), **settings})
+        builder = builder.config(map={**settings_of(plan.executors[1]), **_connector(plan, view), **settings})
         builder = configure(builder, plan.executors)
         # A JVM tells of its modules before it has read where to log.
         with stderr_to(folder / "driver-stderr.log"):
@@ -254,13 +266,13 @@ def _require_admission(settings: Mapping[str, str]) -> None:
     require_admission(jvm, known)
 
 
-def _connector(plan: LivePlan) -> dict[str, str]:
+def _connector(plan: LivePlan, view: RunView) -> dict[str, str]:
     """What writing to Kafka needs."""
     if plan.sink != "kafka":
         return {}
     from elastream.development.kafka.jars import connector_jars
 
-    return {"spark.jars": ",".join(map(str, connector_jars(tell)))}
+    return {"spark.jars": ",".join(map(str, connector_jars(lambda text: view.note(text, ()))))}
 
 
 def _joined(master: Master) -> Iterator[dict[str, str]]:
@@ -275,7 +287,7 @@ def _joined(master: Master) -> Iterator[dict[str, str]]:
 
 
 @contextmanager
-def _cluster(plan: LivePlan, view: LiveView) -> Iterator[dict[str, str]]:
+def _cluster(plan: LivePlan, view: RunView) -> Iterator[dict[str, str]]:
     if plan.master is not None:
         yield from _joined(plan.master)
         return

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
-from elastream.cli.parsing.texts import Contender, plain_settings
-from elastream.cli.terminal.output import tell
+from elastream.config import settings_of
 from elastream.core.errors import BadInput
 from elastream.core.guards import Guards
 from elastream.core.needs import require
 from elastream.core.quantity import spell_number, spell_seconds
+from elastream.experiments.contender import Contender
 from elastream.simulator.continuous.model import DataflowModel
 from elastream.simulator.continuous.platform import SimulatedDataflow, provides
 from elastream.simulator.faults import Fault
@@ -101,7 +99,7 @@ class Scenario:
             },
             "slots_per_worker": next(pool.slots_per_worker for pool in pools),
             "slo": {"delay_s": self.model.slo.delay_s, "share": self.model.slo.share} if self.model.slo else None,
-            "guards": {name: plain_settings(guard) for name, guard in self.guards.items()},
+            "guards": {name: settings_of(guard) for name, guard in self.guards.items()},
             "faults": [_spelt(fault) for fault in self.faults],
         }
 
@@ -150,28 +148,6 @@ def _pools_sentence(model: DataflowModel) -> str:
 def _spelt(fault: Fault) -> dict[str, Any]:
     from elastream.simulator.faults import faults
 
-    settings = plain_settings(fault)
+    settings = settings_of(fault)
     # JSON has no infinity, which is how long a fault lasts that does not end.
     return {"fault": faults.name_of(fault)} | {k: None if v == math.inf else v for k, v in settings.items()}
-
-
-class _Teller(logging.Handler):
-    def __init__(self, label: str) -> None:
-        super().__init__()
-        self._label = label
-
-    def emit(self, record: logging.LogRecord) -> None:
-        tell(f"{self._label}: {record.getMessage()}")
-
-
-@contextmanager
-def troubles_told(label: str) -> Iterator[None]:
-    """What the loop survives is told with the name of the policy that met it."""
-    log, teller = logging.getLogger("elastream"), _Teller(label)
-    propagates, log.propagate = log.propagate, False
-    log.addHandler(teller)
-    try:
-        yield
-    finally:
-        log.removeHandler(teller)
-        log.propagate = propagates
