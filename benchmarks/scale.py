@@ -31,6 +31,7 @@ from elastream.journal.background_writer import BackgroundRecorder
 from elastream.journal.format import describe
 from elastream.journal.writer import Recorder
 from elastream.loop.clock import VirtualClock
+from elastream.loop.collector import pause_collector
 from elastream.loop.controller import Controller
 from elastream.loop.planner import Planner
 from elastream.policies import policies
@@ -280,7 +281,8 @@ def run(gateway: Any, ticks: int, folder: Path | None, *, profile: bool) -> None
         if profile and number >= ticks // 2:
             profiler.enable()
         began_s, cpu_s = time.perf_counter(), driver.cpu_s()
-        tick = controller.tick()
+        with pause_collector():
+            tick = controller.tick()
         took.append((time.perf_counter() - began_s) * 1000)
         spent.append((driver.cpu_s() - cpu_s) * 1000)
         profiler.disable()

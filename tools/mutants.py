@@ -36,6 +36,21 @@ class Mutant:
 
 MUTANTS = (
     Mutant(
+        fault="a look is read in one piece, which waits for the kernel",
+        file="src/elastream/spark/jvm/listener.py",
+        before="_PIECE = 7_000",
+        after="_PIECE = 700_000",
+        test="tests/unit/spark/test_pieces.py",
+    ),
+    Mutant(
+        fault="the collector of an application that wants none is switched on",
+        file="src/elastream/loop/collector.py",
+        before="        if was_on:",
+        after="        if True:",
+        test="tests/unit/test_controller.py"
+        "::test_no_garbage_is_collected_in_the_middle_of_a_tick_and_who_collects_none_is_left_alone",
+    ),
+    Mutant(
         fault="the simulator loses 0.1 % of all records",
         file="src/elastream/simulator/microbatch/query.py",
         before="s.model.name: float(n) for",

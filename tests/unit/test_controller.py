@@ -1,3 +1,4 @@
+import gc
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -403,3 +404,25 @@ def test_one_line_says_in_which_form_a_policy_runs_or_it_is_refused() -> None:
     loop.policy.needs = (Need(Signal.QUEUE),)
     with pytest.raises(CannotRun, match="policy wants cannot run on world: it needs queue"):
         checked(loop.planner, loop.world, "wants")
+
+
+def test_no_garbage_is_collected_in_the_middle_of_a_tick_and_who_collects_none_is_left_alone() -> None:
+    seen: list[bool] = []
+
+    class Asking:
+        def write(self, tick: Tick) -> None:
+            seen.append(gc.isenabled())
+
+        def close(self) -> None:
+            pass
+
+    loop = Loop(Asking())
+    loop.controller.run(until_s=0.0)
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        loop.controller.run(until_s=5.0)
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+    assert set(seen) == {False}

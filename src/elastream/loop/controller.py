@@ -14,6 +14,7 @@ from elastream.core.needs import require
 from elastream.core.observation import Observation
 from elastream.core.protocols import Clock, Journal, Platform
 from elastream.core.tick import Tick
+from elastream.loop.collector import pause_collector
 from elastream.loop.outside_text import sanitize_observation, sanitize_tick
 from elastream.loop.planner import Plan, Planner
 
@@ -56,7 +57,8 @@ class Controller:
             if self._stopped:
                 return
             began_s = self.clock.now_s()
-            self.tick()
+            with pause_collector():
+                self.tick()
             due_s = self._next_due(due_s, began_s)
 
     def stop(self) -> None:

@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 
 from elastream.daemons.java import java_home
 from elastream.spark.jvm.compiler import make
+from elastream.spark.jvm.listener import read_pieces
 from elastream.spark.jvm.snapshot import Snapshot, parse_snapshot
 
 # A minute of work: what would compile it well would take longer.
@@ -78,7 +79,7 @@ class EventPlayer:
 
     def text(self) -> str:
         """A look as the JVM writes it, the notes before it having been read."""
-        text = str(self._watch.look(self._read))
+        text = read_pieces(self._watch.look(self._read))
         self._read = int(json.loads(text)["note"])
         return text
 
@@ -88,7 +89,7 @@ class EventPlayer:
 
     def look_and_size(self) -> tuple[Snapshot, int]:
         """A look, and how many bytes it had."""
-        text = str(self._watch.look(self._read))
+        text = read_pieces(self._watch.look(self._read))
         seen = parse_snapshot(text)
         self._read = seen.note
         return seen, len(text)

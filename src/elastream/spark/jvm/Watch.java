@@ -65,8 +65,8 @@ public class Watch extends SparkListener {
         context.removeSparkListener(this);
     }
 
-    /** Everything since the note that was read last, as JSON. */
-    public String look(long read) throws Exception {
+    /** Everything since the note that was read last, as JSON; an object, which Python reads in pieces (`read_pieces`). */
+    public StringBuilder look(long read) throws Exception {
         long began = System.nanoTime();
         Object live = queries.get();
         Map all;
@@ -79,7 +79,7 @@ public class Watch extends SparkListener {
         all.putAll((Map) live);
         all.put("dropped", dropped());
         all.put("took_us", Long.valueOf((System.nanoTime() - began) / 1000));
-        return json.writeValueAsString(all);
+        return new StringBuilder(json.writeValueAsString(all));
     }
 
     private Map everything() {
