@@ -36,6 +36,14 @@ class Mutant:
 
 MUTANTS = (
     Mutant(
+        fault="executors are added between batches that wait for one task, until there are three of them",
+        file="src/elastream/core/bottleneck.py",
+        before="_late_batches(query, now, known) or _proof(query, now, known)",
+        after="_late_batches(query, now, known)",
+        test="tests/unit/test_bottleneck.py"
+        "::test_one_late_batch_that_waited_for_a_task_with_most_of_its_records_is_enough",
+    ),
+    Mutant(
         fault="a look is read in one piece, which waits for the kernel",
         file="src/elastream/spark/jvm/listener.py",
         before="_PIECE = 7_000",

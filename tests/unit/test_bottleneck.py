@@ -120,6 +120,18 @@ def test_batches_as_long_as_one_task_with_most_records_name_it(stage: str, kind:
     assert f"one of 24 tasks of {stage} takes 12.0 s of a batch of 14.0 s" in found.sentence
 
 
+def test_one_late_batch_that_waited_for_a_task_with_most_of_its_records_is_enough() -> None:
+    task = hot(records=900.0, mean_records=60.0)
+    found = only(after([batch(1, critical_s=12.5, longest=task)]))
+    assert found is not None
+    assert found.kind == "hot-partition"
+    assert only(after([batch(0, critical_s=12.5, longest=task)])) is None
+    assert only(after([batch(1, critical_s=12.5, longest=hot())])) is None
+    assert only(after([batch(1, critical_s=8.0, took=9.5, longest=replace(task, task_s=8.0))])) is None
+    # A batch that is in time speaks for itself, whatever the one before it showed.
+    assert only(after([batch(1, critical_s=12.5, longest=task), batch(2, took=6.0, longest=hot(1.5))])) is None
+
+
 def test_slow_tasks_without_more_records_or_on_new_executors_are_no_hot_key() -> None:
     slow = hot(records=60.0, mean_records=60.0)
     assert only(after([batch(n, critical_s=12.5, longest=slow) for n in (1, 2, 3)])) is None

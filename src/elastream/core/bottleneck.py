@@ -1,8 +1,9 @@
 """What keeps a query back that more executors cannot help, with the evidence.
 
 Every finding rests on what was seen for a while: a batch in which nothing runs, a task that outlasts all the others,
-or batches in a row that show the same, three of them or a minute. A batch that is unlike them (longer, with tasks that
-wait for a slot) speaks against what they showed. When in doubt nothing is found, because what is found stops growth.
+or batches in a row that show the same, three of them or a minute; one is enough that waited for a task with most of its
+records. A batch that is unlike them (longer, with tasks that wait for a slot) speaks against what they showed. When in
+doubt nothing is found, because what is found stops growth.
 """
 
 import math
@@ -115,7 +116,7 @@ def _last_task(query: Query, now: Observation, known: Knowledge) -> Bottleneck |
 
 def _longest_tasks(query: Query, now: Observation, known: Knowledge) -> Bottleneck | None:
     """Batches are late, and as long as their longest tasks: others have ended, and slots wait for these."""
-    batches = _late_batches(query, now, known)
+    batches = _late_batches(query, now, known) or _proof(query, now, known)
     longest = [batch.longest for batch in batches if batch.longest is not None and _is_critical(batch)]
     if not batches or len(longest) < len(batches) or len({task.stage for task in longest}) > 1:
         return None
@@ -238,9 +239,28 @@ def _last_batches(query: Query, now: Observation, known: Knowledge) -> list[Fini
             batches.insert(0, batch)
     if len(batches) < _BATCHES and sum(batch.duration_s for batch in batches) < _BATCHES_S:
         return []
+    return [] if _is_contradicted(query, now, batches) else batches
+
+
+def _proof(query: Query, now: Observation, known: Knowledge) -> list[FinishedBatch]:
+    """The last one, if it needs no others beside it: it waited long for a task that read most of the records.
+
+    Else executors would be added between two batches of the first three, each of them known to wait for one task.
+    """
+    batch = next(reversed(known.batches(query.id)), None)
+    if batch is None or batch.id == 0 or batch.longest is None or batch.longest.tasks < 2:
+        return []
+    is_long = batch.duration_s > max(_LAST_TASK_S, query.trigger.interval_s or 0.0)
+    is_proven = is_long and _is_critical(batch) and _is_hot(batch.longest) and _has_most_records(batch.longest)
+    return [batch] if is_proven and not _is_contradicted(query, now, [batch]) else []
+
+
+def _is_contradicted(query: Query, now: Observation, batches: Sequence[FinishedBatch]) -> bool:
+    """Whether the running batch is unlike those: longer, with tasks that wait for a slot."""
     running = query.running
-    is_longer = running is not None and now.at_s - running.started_s > 1.5 * max(b.duration_s for b in batches)
-    return [] if running is not None and is_longer and running.tasks_waiting else batches
+    if running is None or not running.tasks_waiting:
+        return False
+    return now.at_s - running.started_s > 1.5 * max(batch.duration_s for batch in batches)
 
 
 def _late_batches(query: Query, now: Observation, known: Knowledge) -> list[FinishedBatch]:
