@@ -36,6 +36,22 @@ class Mutant:
 
 MUTANTS = (
     Mutant(
+        fault="the ceiling of one query takes workers from another that is not measured yet",
+        file="src/elastream/core/guards/demand.py",
+        before="least = 1 if len(live) == len(running) else pool.wanted",
+        after="least = 1",
+        test="tests/unit/guards/test_partition_ceiling.py"
+        "::test_from_a_query_that_is_not_measured_yet_nothing_is_taken_for_the_ceiling_of_another",
+    ),
+    Mutant(
+        fault="a query that the policy says nothing of ends the guard of partitions",
+        file="src/elastream/core/guards/partition_ceiling.py",
+        before="decision.slots.get(query.id, 0.0) > useful[query.id]",
+        after="decision.slots[query.id] > useful[query.id]",
+        test="tests/unit/guards/test_partition_ceiling.py"
+        "::test_from_a_query_that_is_not_measured_yet_nothing_is_taken_for_the_ceiling_of_another",
+    ),
+    Mutant(
         fault="executors are added between batches that wait for one task, until there are three of them",
         file="src/elastream/core/bottleneck.py",
         before="_late_batches(query, now, known) or _proof(query, now, known)",

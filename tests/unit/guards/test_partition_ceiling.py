@@ -83,6 +83,14 @@ def test_a_query_counts_for_its_own_tasks_only_where_the_policy_tells_queries_ap
     assert PartitionCeiling().adjust(enough, now, knowing(), None) is enough
 
 
+def test_from_a_query_that_is_not_measured_yet_nothing_is_taken_for_the_ceiling_of_another() -> None:
+    now = observation(ready=3, queries=(query(name="a", partitions=24), query(name="b", partitions=1)))
+    decision = replace(asking(16), slots={"b": 15.8})
+    limited = PartitionCeiling().adjust(decision, now, knowing(), None)
+    assert size(limited) == 3
+    assert limited.adjustments[0].reason.startswith("b needs 15.8 slots and its widest stage has 1 task")
+
+
 def test_a_share_on_top_stays_on_top_of_what_a_query_can_use() -> None:
     now = observation(ready=2, queries=(query(name="a", partitions=24), query(name="b", partitions=1)))
     decision = replace(asking(10), slots={"a": 5.0, "b": 5.0}).adjusted("over-provision", {"executors": 20}, "twice")

@@ -9,10 +9,12 @@ from elastream.core.observation import Observation, Pool
 def count_useful_workers(decision: Decision, pool: Pool, now: Observation, useful: Mapping[str, int]) -> int | None:
     """Workers of a pool without what the policy asks for queries beyond their useful slots.
 
-    A query that is not in `useful` counts as the policy says, and one that the policy says nothing of adds nothing.
-    None where the policy does not tell queries apart, or where several pools share them.
+    A query that is not in `useful` counts as the policy says. Of one that the policy says nothing of it is not known
+    what it needs, so that none of the workers there are is taken from it. None where the policy does not tell queries
+    apart, or where several pools share them.
     """
-    live = [query.id for query in now.queries if query.phase != "terminated" and query.id in decision.slots]
+    running = [query.id for query in now.queries if query.phase != "terminated"]
+    live = [query for query in running if query in decision.slots]
     if len(now.pools) != 1 or not live:
         return None
     asked = sum(decision.slots[query] for query in live)
@@ -22,4 +24,5 @@ def count_useful_workers(decision: Decision, pool: Pool, now: Observation, usefu
         return workers
     # The share that a guard put on top stays on top of what is left.
     on_top = max(1.0, decision.after("over-provision")[pool.name] / max(1, pool.workers_for(asked)))
-    return min(workers, max(1, pool.workers_for(counted * on_top)))
+    least = 1 if len(live) == len(running) else pool.wanted
+    return min(workers, max(least, pool.workers_for(counted * on_top)))

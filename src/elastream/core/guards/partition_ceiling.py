@@ -47,7 +47,7 @@ def _without_excess(decision: Decision, pool: Pool, now: Observation) -> Decisio
         f"{query.name} needs {decision.slots[query.id]:.1f} slots and its widest stage has "
         f"{useful[query.id]} task{'s' * (useful[query.id] != 1)}"
         for query in now.queries
-        if query.id in useful and decision.slots[query.id] > useful[query.id]
+        if query.id in useful and decision.slots.get(query.id, 0.0) > useful[query.id]
     )
     allocation = {**decision.allocation, pool.name: workers}
     return decision.adjusted("partition-ceiling", allocation, f"{told}: more cannot help; raise its partitions")
