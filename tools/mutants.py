@@ -878,9 +878,48 @@ MUTANTS = (
     Mutant(
         fault="the two tasks into which one slot's files are packed keep a query at two executors",
         file="src/elastream/spark/observe/operator_totals.py",
-        before="tasks=None if _reads_files(part.name, inputs) else work.tasks",
+        before="tasks=None if self._is_cut_to_slots(part.name, inputs) else work.tasks",
         after="tasks=work.tasks",
         test="tests/unit/spark/test_file_log.py::test_how_many_tasks_read_files_follows_the_slots_and_is_no_ceiling",
+    ),
+    Mutant(
+        fault="a union with files is held to the tasks into which its files were packed",
+        file="src/elastream/spark/observe/operator_totals.py",
+        before="for place in self.operators.sources_of(operator) if place < len(inputs)",
+        after="for place in self.operators.sources_of(operator)[:1] if place < len(inputs)",
+        test="tests/unit/spark/test_reads.py::test_a_union_with_files_has_no_ceiling_since_files_are_cut_to_the_slots",
+    ),
+    Mutant(
+        fault="the sources of a union escape every limit to their partitions",
+        file="src/elastream/spark/observe/operator_totals.py",
+        before="names = self.operators.readers_of(place)\n",
+        after="names = self.operators.readers_of(place, of_nothing_else=True)\n",
+        test="tests/unit/spark/test_reads.py::"
+        "test_the_sources_of_a_union_have_no_more_slots_to_use_than_the_stage_that_reads_them",
+    ),
+    Mutant(
+        fault="a stage that reads two sources is spread over the tasks of both, counted twice",
+        file="src/elastream/policies/flink_autoscaler/policy.py",
+        before="if len(own) > 1 and operator.partitions:",
+        after="if False:",
+        test="tests/unit/policies/test_flink_autoscaler.py::"
+        "test_tasks_of_a_stage_that_reads_two_sources_are_counted_once",
+    ),
+    Mutant(
+        fault="what arrives is shared out among readers though each tells what it reads",
+        file="src/elastream/policies/ds2/interval.py",
+        before="if len(told) == len(readers) and",
+        after="if False and",
+        test="tests/unit/policies/test_ds2.py::"
+        "test_where_it_is_told_which_source_an_operator_reads_it_is_wanted_what_arrives_there",
+    ),
+    Mutant(
+        fault="a journal of an older version is taken for one of other queries",
+        file="src/elastream/journal/format.py",
+        before=", exclude=_NOT_TOLD)",
+        after=")",
+        test="tests/unit/test_journal.py::"
+        "test_a_query_of_an_older_version_that_did_not_tell_its_sources_is_no_other_query",
     ),
     Mutant(
         fault="a folder that another user made is accepted",

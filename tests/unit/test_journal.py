@@ -404,6 +404,23 @@ def test_a_snapshot_keeps_what_is_remembered_under_the_name_of_an_operator() -> 
     assert "hunter2" not in json.dumps(line)
 
 
+def test_a_query_of_an_older_version_that_did_not_tell_its_sources_is_no_other_query() -> None:
+    now = observation(1.0, 5.0)
+    query = now.queries[0]
+    operators = tuple(replace(operator, reads=("source-0",)) for operator in query.topology.operators)
+    told = replace(now, queries=(replace(query, topology=replace(query.topology, operators=operators)),))
+
+    assert journal_format.fingerprint(told) == journal_format.fingerprint(now)
+    tick = Tick(number=1, at_s=1.0, utc_s=1.0, observation=told, decision=None)
+    line = json.loads(journal_format.tick_line(tick))
+    assert journal_format.parse_tick(line, "here") == tick
+    for operator in line["observation"]["queries"][0]["topology"]["operators"]:
+        del operator["reads"]
+    older = journal_format.parse_tick(line, "here").observation
+    assert older is not None
+    assert [operator.reads for operator in older.queries[0].topology.operators] == [None] * len(operators)
+
+
 def test_a_fingerprint_is_of_names_and_topologies_in_any_order() -> None:
     now = observation(1.0, 5.0)
     other = replace(now.queries[0], id="q2", name="views")

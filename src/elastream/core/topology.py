@@ -17,6 +17,8 @@ class Operator:
     partitions: int | None = None
     """Tasks it is cut into: the ceiling of slots it can use."""
     stateful: bool = False
+    reads: tuple[str, ...] | None = None
+    """The query's sources that it reads, by their names; None: not told, as in journals of before."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,12 +105,8 @@ class _Looking:
         return [*self._works.operators.parts, *self._works.operators.sinks.values()]
 
     def _streams(self, operator: str, job: Job, options: Mapping[str, str]) -> tuple[str, ...]:
-        kind, *places = operator.rstrip("'").split("-")
-        if kind != "read":
-            return ()
         names = [_stream(source, job, options) for source in self._sources]
-        known = [int(place) for place in places if place.isdecimal() and int(place) < len(names)]
-        return tuple(names[place] for place in known)
+        return tuple(names[place] for place in self._works.operators.sources_of(operator) if place < len(names))
 
 
 def _stream(source: SourceSeen, job: Job, options: Mapping[str, str]) -> str:

@@ -192,8 +192,11 @@ def _shares(cuts: Sequence[Query]) -> list[float]:
 
 
 def _reading(cut: Query) -> dict[str, tuple[str, ...]]:
-    """The sources of each operator that no other feeds: the one whose records it took in, or all if it is alone."""
+    """The sources of each operator that no other feeds, as told: else the one whose records it took in, or all."""
+    told = {operator.name: operator.reads for operator in cut.topology.sources() if operator.reads}
     readers = [operator.name for operator in cut.topology.sources()]
+    if len(told) == len(readers):
+        return told
     sources = [source.name for source in cut.sources]
     if len(readers) != len(sources):
         return dict.fromkeys(readers, tuple(sources))

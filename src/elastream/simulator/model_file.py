@@ -38,14 +38,9 @@ def read_model(path: Path) -> ApplicationModel | DataflowModel:
     where = str(path)
     content = as_mapping(load_yaml(path), where, "a model is written as 'name: value'")
     if "operators" in content:
-        try:
-            return dataflow(content, where, path.stem)
-        except BadInput as wrong:
-            raise wrong if str(wrong).startswith(where) else BadInput(f"{where}: {wrong}") from None
+        return dataflow(content, where, path.stem)
     check_keys(content, ("name", "doc", "pool", "queries"), where)
-    queries = tuple(
-        _query(item, place) for item, place in named_items(content.get("queries"), f"{where}: queries", "query")
-    )
+    queries = tuple(_query(*one) for one in named_items(content.get("queries"), where, "query", key="queries"))
     pool = _pool(content.get("pool"), f"{where}: pool")
     name, doc = str(content.get("name") or path.stem), str(content.get("doc") or "")
     try:

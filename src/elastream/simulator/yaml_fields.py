@@ -20,13 +20,12 @@ def built(cls: type[T], item: object, where: str) -> T:
     return construct(cls, read_settings(cls, given, where), where)
 
 
-def named_items(found: object, where: str, kind: str) -> list[tuple[object, str]]:
-    """The items of a list, each with a place that names it."""
+def named_items(found: object, where: str, kind: str, *, key: str | None = None) -> list[tuple[object, str]]:
+    """The items of a list, each with a place that names it; `key` is what the list stands under."""
     if not isinstance(found, list) or not found:
         told = "nothing" if found in (None, []) else f"a {type(found).__name__}"
-        raise BadInput(f"{where}: found {told}; a list of at least one {kind} is needed")
-    place = where.removesuffix(": queries")
-    return [(item, f"{place}: {kind} {_name(item) or f'number {i}'}") for i, item in enumerate(found, 1)]
+        raise BadInput(f"{where}: {f'{key}: ' if key else ''}found {told}; a list of at least one {kind} is needed")
+    return [(item, f"{where}: {kind} {_name(item) or f'number {i}'}") for i, item in enumerate(found, 1)]
 
 
 def _name(item: object) -> str | None:

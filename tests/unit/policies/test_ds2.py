@@ -8,8 +8,11 @@ import pytest
 
 from elastream.core.decision import Decision
 from elastream.core.errors import BadInput
+from elastream.core.observation import Query
+from elastream.core.topology import Operator, Topology
 from elastream.loop.planner import Planner
 from elastream.policies import DS2, policies
+from elastream.policies.ds2.interval import reading_rps
 from tests.making import POOL
 from tests.unit.policies.observing import Dataflow, Doing
 
@@ -154,6 +157,20 @@ def test_what_a_join_reads_is_shared_out_as_it_was_read_so_far() -> None:
     )
     assert "join: 400/s" in decided(flow).reason
     assert "narrow: 100/s" in decided(flow).reason
+
+
+def test_where_it_is_told_which_source_an_operator_reads_it_is_wanted_what_arrives_there() -> None:
+    read = Operator(name="read", pool=POOL, reads=("calls", "mails"))
+    topology = Topology(operators=(read, Operator(name="other", pool=POOL, reads=("views",))))
+    seen = Query(id="q", name="q", phase="running", topology=topology)
+    arriving = {"calls": 10.0, "mails": 5.0, "views": 100.0}
+    assert reading_rps(seen, arriving) == {"read": 15.0, "other": 100.0}
+
+
+def test_an_operator_of_an_older_journal_that_is_named_like_a_source_reads_that_one() -> None:
+    topology = Topology(operators=(Operator(name="calls", pool=POOL), Operator(name="other", pool=POOL)))
+    seen = Query(id="q", name="q", phase="running", topology=topology)
+    assert reading_rps(seen, {"calls": 10.0, "views": 100.0}) == {"calls": 10.0, "other": 100.0}
 
 
 def test_an_operator_without_useful_time_keeps_its_size_and_the_others_do_not() -> None:

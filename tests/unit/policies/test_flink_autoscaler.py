@@ -10,7 +10,8 @@ import pytest
 
 from elastream.core.decision import Decision
 from elastream.core.errors import BadInput
-from elastream.core.observation import Observation
+from elastream.core.observation import Observation, Query, Source
+from elastream.core.topology import Operator, Topology
 from elastream.loop.planner import Planner
 from elastream.policies import FlinkAutoscaler
 from elastream.policies.flink_autoscaler.formulas import (
@@ -222,6 +223,16 @@ def test_partitions_of_a_source_and_key_groups_of_state_are_spread() -> None:
     flow.looks = [flow._look()]
     assert decided(flow, alignment="evenly_spread").allocation["source"] == 6
     assert decided(flow, alignment="off").allocation["source"] == 5
+
+
+def test_tasks_of_a_stage_that_reads_two_sources_are_counted_once() -> None:
+    both = (Source(name="calls", partitions=12), Source(name="mails", partitions=12))
+    read = Operator(name="read", pool=POOL, partitions=12, reads=("calls", "mails"))
+    seen = Query(id="q", name="q", phase="running", topology=Topology(operators=(read,)), sources=both)
+    assert FlinkAutoscaler()._spread(seen, read) == 12
+    told_nothing = replace(read, partitions=None, reads=None)
+    before = replace(seen, topology=Topology(operators=(told_nothing,)))
+    assert FlinkAutoscaler()._spread(before, told_nothing) == 24
 
 
 def test_before_the_window_is_full_nothing_changes() -> None:

@@ -161,10 +161,13 @@ def arrivals(query: Query, began: Totals, ended: Totals) -> dict[str, float] | s
 def reading_rps(query: Query, arriving: Mapping[str, float]) -> dict[str, float] | str:
     """What arrives at every operator that reads a source, or why that is not known.
 
-    An operator named like a source reads that one. The others share the rest as they have shared what they read so
-    far: a join of a wide and a narrow stream does not get half of each.
+    Where it is not told which operator reads which source, one named like a source reads that one. The others share
+    the rest as they have shared what they read so far: a join of a wide and a narrow stream does not get half of each.
     """
     readers = query.topology.sources()
+    told = {reader.name: reader.reads for reader in readers if reader.reads}
+    if len(told) == len(readers) and all(source in arriving for sources in told.values() for source in sources):
+        return {name: sum(arriving[source] for source in sources) for name, sources in told.items()}
     named = {reader.name: arriving[reader.name] for reader in readers if reader.name in arriving}
     others = [reader for reader in readers if reader.name not in named]
     if not others:

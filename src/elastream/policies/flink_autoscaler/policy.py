@@ -232,7 +232,11 @@ class FlinkAutoscaler:
     def _spread(self, query: Query, operator: Operator) -> int | None:
         readers = query.topology.sources()
         if operator in readers:
-            own = [source for source in query.sources if source.name == operator.name or len(readers) == 1]
+            named = operator.reads or ((operator.name,) if len(readers) > 1 else [one.name for one in query.sources])
+            own = [source for source in query.sources if source.name in named]
+            if len(own) > 1 and operator.partitions:
+                # On Spark one stage reads them all, and each says how many tasks that has.
+                return operator.partitions
             counts = [source.partitions for source in own if source.partitions]
             return sum(counts) or operator.partitions
         return (operator.partitions or self.key_groups) if operator.stateful else None

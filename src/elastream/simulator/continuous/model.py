@@ -183,6 +183,7 @@ class DataflowModel:
                     parallel=operator.parallel,
                     partitions=operator.partitions,
                     stateful=operator.stateful,
+                    reads=tuple(feed.name for feed in operator.after if feed.name not in names),
                 )
                 for operator in self.operators
             ),

@@ -47,15 +47,20 @@ def dataflow(content: Mapping[str, Any], where: str, name: str) -> DataflowModel
     }
     if content.get("slo") is not None:
         parts["slo"] = read_slo(content["slo"], f"{where}: slo")
-    plain = {key: content[key] for key in _PLAIN if key in content}
-    return DataflowModel(
-        name=str(content.get("name") or name),
-        doc=str(content.get("doc") or ""),
-        logs=tuple(built(LogModel, *one) for one in named_items(content.get("logs"), where, "log")),
-        operators=operators,
-        pools=_pools(content, operators, where),
-        **{**read_settings(DataflowModel, plain, where), **parts},
-    )
+    plain = read_settings(DataflowModel, {key: content[key] for key in _PLAIN if key in content}, where)
+    logs = tuple(built(LogModel, *one) for one in named_items(content.get("logs"), where, "log"))
+    pools = _pools(content, operators, where)
+    try:
+        return DataflowModel(
+            name=str(content.get("name") or name),
+            doc=str(content.get("doc") or ""),
+            logs=logs,
+            operators=operators,
+            pools=pools,
+            **{**plain, **parts},
+        )
+    except BadInput as wrong:
+        raise BadInput(f"{where}: {wrong}") from None
 
 
 def _operator(item: object, where: str) -> OperatorModel:
@@ -89,4 +94,8 @@ def _pool(given: Mapping[str, Any], where: str) -> PoolModel:
     for bound in ("min_workers", "max_workers"):
         if given.get(bound) is None:
             raise BadInput(f"{where} has no {bound}; a pool needs both bounds, min_workers and max_workers")
-    return replace(WARM, **read_settings(PoolModel, given, where))  # type: ignore[arg-type]
+    settings = read_settings(PoolModel, given, where)
+    try:
+        return replace(WARM, **settings)  # type: ignore[arg-type]
+    except BadInput as wrong:
+        raise BadInput(f"{where}: {wrong}") from None

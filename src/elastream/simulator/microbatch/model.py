@@ -82,7 +82,13 @@ class QueryModel:
         names = {stage.name for stage in self.stages}
         return Topology(
             operators=tuple(
-                Operator(name=stage.name, pool=POOL, partitions=stage.partitions, stateful=stage.stateful)
+                Operator(
+                    name=stage.name,
+                    pool=POOL,
+                    partitions=stage.partitions,
+                    stateful=stage.stateful,
+                    reads=tuple(up for up in stage.after if up not in names),
+                )
                 for stage in self.stages
             ),
             edges=tuple(Edge(up, stage.name) for stage in self.stages for up in stage.after if up in names),

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeVar
 
 Json = Mapping[str, Any]
 T = TypeVar("T")
+_STATE = "state "
 
 
 class PlanNode(NamedTuple):
@@ -22,6 +24,16 @@ class PlanNode(NamedTuple):
     name: str
     mark: str
     """'state 0' for the first stateful operator, 'columns [3, 4]' for a leaf; else empty."""
+
+    @property
+    def state(self) -> int | None:
+        """The number of a stateful operator in the checkpoint; None for other nodes."""
+        return int(self.mark.removeprefix(_STATE)) if self.mark.startswith(_STATE) else None
+
+    @property
+    def columns(self) -> frozenset[int]:
+        """Numbers of the columns that a leaf gives."""
+        return frozenset(map(int, re.findall(r"\d+", self.mark)))
 
 
 class PlanMatch(NamedTuple):

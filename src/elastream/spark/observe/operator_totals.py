@@ -10,7 +10,7 @@ from elastream.core.topology import Edge, Operator, Topology
 from elastream.spark.jvm.snapshot import PlanNode, StageSeen
 from elastream.spark.observe.operators import Operators, PlanPart
 from elastream.spark.observe.pool_tracker import POOL
-from elastream.spark.observe.source_tracker import SourceTracker
+from elastream.spark.observe.source_tracker import SourceTracker, source_name
 
 WHOLE = "query"
 """The one operator that a query is shown as when its time cannot be told apart."""
@@ -95,8 +95,24 @@ class OperatorTotals:
 
     def read_in(self, place: int, batch: int) -> float | None:
         """Records that a batch has read from a source, each once; None where no stage was matched with it."""
-        work = self._ended.get(f"read-{place}")
-        return work.batch_in if work is not None and work.batch == batch else None
+        for name in self.operators.readers_of(place, of_nothing_else=True):
+            if (work := self._ended.get(name)) is not None and work.batch == batch:
+                return work.batch_in
+        return None
+
+    def tasks_reading(
+        self, place: int, totals: Mapping[str, OperatorTotal], inputs: Sequence[SourceTracker]
+    ) -> int | None:
+        """Tasks of the widest stage that reads a source, which it may share with others: the most slots it can use."""
+        names = self.operators.readers_of(place)
+        if any(self._is_cut_to_slots(name, inputs) for name in names):
+            return None
+        widths = [tasks for name in names if name in totals and (tasks := totals[name].tasks) is not None]
+        return max(widths, default=None)
+
+    def _is_cut_to_slots(self, operator: str, inputs: Sequence[SourceTracker]) -> bool:
+        """Whether it reads files, which Spark packs into as many tasks as it has slots: their number is no ceiling."""
+        return any(inputs[place].is_files for place in self.operators.sources_of(operator) if place < len(inputs))
 
     @property
     def is_whole(self) -> bool:
@@ -122,7 +138,8 @@ class OperatorTotals:
         """Empty until the first batch has run."""
         if self.is_whole:
             stateful = any(part.stateful for part in self._parts())
-            return Topology(operators=(Operator(name=WHOLE, pool=POOL, stateful=stateful),))
+            sources = tuple(source_name(place) for place in range(len(inputs)))
+            return Topology(operators=(Operator(name=WHOLE, pool=POOL, stateful=stateful, reads=sources),))
         parts = self._parts()
         names = {part.name for part in parts}
         edges = [Edge(part.name, part.feeds.name) for part in parts if part.feeds and part.feeds.name in names]
@@ -135,13 +152,19 @@ class OperatorTotals:
         def partitions(part: PlanPart) -> int | None:
             if part.stateful and state_partitions is not None:
                 return state_partitions
-            if _reads_files(part.name, inputs):
+            if self._is_cut_to_slots(part.name, inputs):
                 return None
             return totals[part.name].tasks if part.name in totals else None
 
         return Topology(
             operators=tuple(
-                Operator(name=part.name, pool=POOL, partitions=partitions(part), stateful=part.stateful)
+                Operator(
+                    name=part.name,
+                    pool=POOL,
+                    partitions=partitions(part),
+                    stateful=part.stateful,
+                    reads=tuple(map(source_name, self.operators.sources_of(part.name))),
+                )
                 for part in parts
             ),
             edges=tuple(dict.fromkeys(edge for edge in edges if edge.upstream != edge.downstream)),
@@ -164,7 +187,7 @@ class OperatorTotals:
             found.append(
                 OperatorWork(
                     name=part.name,
-                    tasks=None if _reads_files(part.name, inputs) else work.tasks,
+                    tasks=None if self._is_cut_to_slots(part.name, inputs) else work.tasks,
                     records_in=Reading(work.records_in, at_s),
                     records_out=None if out is None else Reading(out, at_s),
                     busy_s=Reading(work.useful_s, at_s),
@@ -183,11 +206,6 @@ class OperatorTotals:
             records_out=None if sunk is None else Reading(sunk, at_s),
             busy_s=Reading(self.unmatched_s + sum(work.useful_s for work in totals.values()), at_s),
         )
-
-
-def _reads_files(operator: str, inputs: Sequence[SourceTracker]) -> bool:
-    """Whether it reads files, which Spark packs into as many tasks as it has slots: their number is no ceiling."""
-    return any(one.is_files for place, one in enumerate(inputs) if operator == f"read-{place}")
 
 
 def known_sum(numbers: Sequence[float | None]) -> float | None:

@@ -29,7 +29,6 @@ _STATEFUL = {
     "StateStore": "state",
 }
 _MAX_SHAPES = 512
-_SINK = "sink-"
 
 
 class Place(NamedTuple):
@@ -56,6 +55,8 @@ class PlanPart:
     """Leaves of the plan in it or under it."""
     state: int | None = None
     reused: bool = False
+    is_sink: bool = False
+    """Whether it belongs to an action inside foreachBatch."""
     is_cached: bool = False
     """Whether it begins with what foreachBatch has cached."""
     is_table: bool = False
@@ -83,9 +84,8 @@ def parts_of(nodes: Sequence[PlanNode]) -> list[PlanPart]:
             part.places.add(place)
             if not _WRAPPERS.match(node.name):
                 part.nodes.append(node.name)
-            if node.mark.startswith("state "):
-                number = int(node.mark.removeprefix("state "))
-                part.state = number if part.state is None else min(part.state, number)
+            if node.state is not None:
+                part.state = node.state if part.state is None else min(part.state, node.state)
             if place + 1 == len(nodes) or nodes[place + 1].depth <= node.depth:
                 if not part.reused:
                     part.leaves.add(leaf)
@@ -107,7 +107,7 @@ def _columns(nodes: Sequence[PlanNode]) -> Iterator[frozenset[int]]:
     """Numbers of the columns that each leaf gives."""
     for place, node in enumerate(nodes):
         if place + 1 == len(nodes) or nodes[place + 1].depth <= node.depth:
-            yield frozenset(map(int, re.findall(r"\d+", node.mark)))
+            yield node.columns
 
 
 class Operators:
@@ -121,6 +121,8 @@ class Operators:
         self._named: dict[tuple[int, bool], list[PlanPart]] = {}
         self._work: list[tuple[str, list[str], frozenset[int]]] = []
         self._reads: set[frozenset[int]] = set()
+        self._scans: dict[str, frozenset[int]] = {}
+        """By operator the leaves that it reads, also those that a plan may lack when they have run dry."""
         self._leaf_columns: dict[int, set[int]] = {}
         self._sources: tuple[int, ...] = ()
 
@@ -144,13 +146,26 @@ class Operators:
         if part.is_cached:
             # It goes on with what the query's own last operator made. Spark counts blocks there, not records.
             return Place(self.parts[0].name, False) if self.parts else None
-        if part.name.startswith(_SINK):
+        if part.is_sink:
             self.sinks.setdefault(part.name, part)
         # A table is read again in every batch, for who needs it: its rows are no records that arrive.
         reader = part
         while reader.is_table and reader.feeds is not None:
             reader = reader.feeds
         return Place(reader.name, reader is part)
+
+    def sources_of(self, operator: str) -> tuple[int, ...]:
+        """Places of the sources that an operator reads."""
+        places = {self._place(leaf) for leaf in self._scans.get(operator, ())}
+        return tuple(sorted(place for place in places if place is not None))
+
+    def readers_of(self, source: int, *, of_nothing_else: bool = False) -> list[str]:
+        """Operators that read a source; `of_nothing_else`: what they read is that source, once."""
+        return [
+            name
+            for name, leaves in self._scans.items()
+            if source in self.sources_of(name) and (len(leaves) == 1 or not of_nothing_else)
+        ]
 
     def _part(self, matches: Sequence[PlanMatch], shapes: Mapping[int, Sequence[PlanNode]]) -> PlanPart | None:
         for match in matches:
@@ -192,6 +207,8 @@ class Operators:
                 name += "'"
             part.name = name
             taken.add(name)
+            if part.leaves:
+                self._scans[name] = self._scans.get(name, frozenset()) | part.leaves
         operators = tuple(part for part in parts if not part.is_table)
         if _fullness(operators) >= _fullness(self.parts):
             self.parts = operators
@@ -222,9 +239,14 @@ class Operators:
 
     def _source(self, leaf: int) -> str:
         """A leaf is named by the place of its source; tables that are read together with one by their own place."""
-        if leaf >= len(self._sources):
-            return str(leaf)
-        return f"table{leaf}" if self._is_table(leaf) else str(self._sources[leaf])
+        place = self._place(leaf)
+        return f"table{leaf}" if place is None else str(place)
+
+    def _place(self, leaf: int) -> int | None:
+        """The place of its source; None: it is a table. Before leaves are described, each is taken for a source."""
+        if self._is_table(leaf):
+            return None
+        return self._sources[leaf] if leaf < len(self._sources) else leaf
 
     def _is_table(self, leaf: int) -> bool:
         return leaf < len(self._sources) and self._sources[leaf] < 0
@@ -246,6 +268,7 @@ class Operators:
         """Actions come and go, so their parts are named by what they are, and those alike are one operator."""
         parts = parts_of(nodes)
         for part in parts:
+            part.is_sink = True
             part.is_cached = any(node.startswith("InMemoryTableScan") for node in part.nodes)
-            part.name = f"{_SINK}work-{part.height}" if part.height else f"{_SINK}read"
+            part.name = f"sink-work-{part.height}" if part.height else "sink-read"
         return parts

@@ -23,7 +23,7 @@ from elastream.estimators.delay import DelayWindow, Punctuality
 from elastream.spark.jvm.snapshot import Json, PlanNode, QueryEvent, QuerySeen, StageSeen
 from elastream.spark.observe.batch_work import BatchWork, united_s
 from elastream.spark.observe.operator_totals import OperatorTotals, known_sum
-from elastream.spark.observe.source_tracker import SourceTracker
+from elastream.spark.observe.source_tracker import SourceTracker, source_name
 
 DELAY_WINDOW_S = 60.0
 _MAX_BATCHES = 64
@@ -169,9 +169,7 @@ class QueryTracker:
             topology=self._works.topology(totals, self._inputs, self._state_partitions),
             trigger=self._trigger,
             sources=tuple(
-                one.source(
-                    place, at_s, None if one.is_files or (work := totals.get(f"read-{place}")) is None else work.tasks
-                )
+                one.source(place, at_s, self._works.tasks_reading(place, totals, self._inputs))
                 for place, one in enumerate(self._inputs)
             ),
             operators=self._works.work(totals, self._inputs, self._sunk, at_s),
@@ -223,7 +221,7 @@ class QueryTracker:
     def watched_only(self) -> tuple[str, ...]:
         """Sources for whose lag executors are not changed, a sentence each."""
         return tuple(
-            f"{self.name}, source-{place}: watched only, executors are not changed for its lag: {reason}"
+            f"{self.name}, {source_name(place)}: watched only, executors are not changed for its lag: {reason}"
             for place, one in enumerate(self._inputs)
             if (reason := one.watched_only) is not None
         )

@@ -16,6 +16,11 @@ from elastream.spark.observe.probes import Uncounted, probe_for, read_limit
 _FRESH_S = 1.0
 
 
+def source_name(place: int) -> str:
+    """What a source of a query is called."""
+    return f"source-{place}"
+
+
 class Read(NamedTuple):
     """What one batch took from a source."""
 
@@ -256,7 +261,7 @@ class SourceTracker:
             known = self._partitions.values()
             arrived = Reading(self._gone + sum(one.arrived or one.committed for one in known), self._arrived_s)
         return Source(
-            name=f"source-{place}",
+            name=source_name(place),
             read_limit=read_limit(self.seen),
             arrived=arrived,
             arrived_from=self._arrived_from,
