@@ -922,6 +922,20 @@ MUTANTS = (
         "test_a_query_of_an_older_version_that_did_not_tell_its_sources_is_no_other_query",
     ),
     Mutant(
+        fault="a policy learns from the evidence, which is hidden or cut as an explanation may be",
+        file="src/elastream/policies/hpa/behaviour.py",
+        before='last.note.get("recommended")',
+        after='last.evidence.get("recommended")',
+        test="tests/contract/test_policies.py::test_evidence_explains_and_nothing_is_learned_from_it[hpa]",
+    ),
+    Mutant(
+        fault="what a policy noted before decisions had notes is lost when its journal is gone on from",
+        file="src/elastream/loop/planner.py",
+        before='"note": decision.get("evidence", {})',
+        after='"note": {}',
+        test="tests/unit/policies/test_hpa.py::test_a_recommendation_in_a_snapshot_of_before_decisions_had_notes_counts",
+    ),
+    Mutant(
         fault="a folder that another user made is accepted",
         file="src/elastream/daemons/private_folder.py",
         before="        if found.st_uid != os.getuid():\n            raise _refuse(path, found)\n        yield folder",

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from pydantic import TypeAdapter
 
 from elastream.core.credible import credible
+from elastream.core.decision import Decision
 from elastream.core.errors import ObservationFailed
 from elastream.core.knowledge import Knowledge
 from elastream.core.needs import fit
@@ -82,7 +83,8 @@ def test_it_runs_on_the_simulator_within_bounds_and_says_why(name: str, slots: i
         assert all(1 <= workers <= 12 for workers in tick.decision.allocation.values())
         assert tick.decision.reason
         assert all_finite(tick.decision.evidence)
-        assert json.loads(json.dumps(tick.decision.evidence)) == tick.decision.evidence
+        for plain in (tick.decision.evidence, tick.decision.note):
+            assert json.loads(json.dumps(plain)) == plain
 
 
 @every_policy
@@ -124,6 +126,40 @@ def test_stopped_in_the_middle_and_restored_from_json_it_goes_on_as_if_nothing_h
         stopped.plan(now)
     restored.restore(json.loads(json.dumps(stopped.snapshot())))
     assert [restored.plan(now) for now in looks[half:]] == expected
+
+
+@every_policy
+def test_a_snapshot_of_before_decisions_had_notes_is_gone_on_from(name: str) -> None:
+    looks = story(1).looks()
+    half = len(looks) // 2
+    through, stopped, restored = planner(name), planner(name), planner(name)
+    expected = [through.plan(now).decision.allocation for now in looks][half:]
+    for now in looks[:half]:
+        stopped.plan(now)
+    older = json.loads(json.dumps(stopped.snapshot()))
+    for decision in (older["last"], older["proposal"]):
+        del decision["note"]
+    restored.restore(older)
+    assert [restored.plan(now).decision.allocation for now in looks[half:]] == expected
+
+
+class Unexplained:
+    """A policy that never sees the evidence of what it decided."""
+
+    def __init__(self, name: str) -> None:
+        self.policy = policies.build(name)
+        self.start, self.decide = self.policy.start, self.policy.decide
+        self.interval_s, self.needs = self.policy.interval_s, self.policy.needs
+
+    def learn(self, memory: Any, now: Observation, last: Decision | None) -> Any:
+        return self.policy.learn(memory, now, None if last is None else replace(last, evidence={}))
+
+
+@every_policy
+def test_evidence_explains_and_nothing_is_learned_from_it(name: str) -> None:
+    looks = story(1).looks()
+    usual, other = planner(name), Planner(Unexplained(name), {}, PROVIDES)
+    assert [usual.plan(now) for now in looks] == [other.plan(now) for now in looks]
 
 
 @every_policy

@@ -58,7 +58,7 @@ class Talkative:
         if kind == 1:
             raise ValueError(text)
         evidence: Any = {"api_token": text, "pin": {"access_key": 4711}, "detail": [text, {text: text}]}
-        return Decision(allocation={"executors": 1 + round(now.at_s) % 4}, reason=text, evidence=evidence)
+        return Decision(allocation={"executors": 1 + round(now.at_s) % 4}, reason=text, evidence=evidence, note=evidence)
 
 
 class Leaky:

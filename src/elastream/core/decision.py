@@ -36,7 +36,9 @@ class Decision:
     """A sentence with numbers, for a person."""
     kind: Kind = "set"
     evidence: Mapping[str, Json] = field(default_factory=dict)
-    """The same for a machine."""
+    """The same for a machine: an explanation, from which nobody learns."""
+    note: Mapping[str, Json] = field(default_factory=dict)
+    """What the policy tells its own `learn` on the next look, plain and never shown; empty if nothing."""
     adjustments: tuple[Adjustment, ...] = ()
     made_s: float | None = None
     """When the policy made it; it is restated until the next one. None if the policy was not asked."""
@@ -49,13 +51,19 @@ class Decision:
 
     @classmethod
     def hold(cls, now: Observation, reason: str, evidence: Mapping[str, Json] | None = None) -> Decision:
-        """Stay at the size last decided because something is unknown."""
+        """Stay at the size last decided because something is unknown. There is nothing to learn from it."""
         return cls(allocation=now.wanted(), reason=reason, kind="hold", evidence=evidence or {})
 
     @classmethod
-    def keep(cls, now: Observation, reason: str, evidence: Mapping[str, Json] | None = None) -> Decision:
+    def keep(
+        cls,
+        now: Observation,
+        reason: str,
+        evidence: Mapping[str, Json] | None = None,
+        note: Mapping[str, Json] | None = None,
+    ) -> Decision:
         """Stay at the size last decided because it is right."""
-        return cls(allocation=now.wanted(), reason=reason, kind="keep", evidence=evidence or {})
+        return cls(allocation=now.wanted(), reason=reason, kind="keep", evidence=evidence or {}, note=note or {})
 
     def restated(self, now: Observation) -> Decision:
         """The same decision at a later tick: what stays, stays at what is wanted by then."""

@@ -37,7 +37,10 @@ class Policy(Protocol[M]):
         """The memory of a policy that has seen nothing."""
 
     def learn(self, memory: M, now: Observation, last: Decision | None) -> M:
-        """The memory after one more look. `last` is what was decided, guards included, on the look before."""
+        """The memory after one more look. `last` is what was decided, guards included, on the look before.
+
+        What `decide` wants remembered it puts into the decision's `note`: it cannot change the memory.
+        """
 
     def decide(self, now: Observation, known: Knowledge, memory: M) -> Decision:
         """The whole target, with a reason."""

@@ -81,5 +81,6 @@ def _check_decision(decision: Decision, now: Observation | None) -> None:
     for note in decision.adjustments:
         if note.pool not in decision.allocation:
             raise ValueError(f"guard {note.guard} changed pool {note.pool}, which does not exist")
-    if is_deep(dict(decision.evidence)):
-        raise ValueError("evidence that is nested too deeply")
+    for what, value in (("evidence", decision.evidence), ("a note", decision.note)):
+        if is_deep(dict(value)):
+            raise ValueError(f"{what} that is nested too deeply")

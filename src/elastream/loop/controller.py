@@ -131,7 +131,7 @@ class Controller:
         """What was decided last, stated again: an action that was lost repairs itself even while nothing is seen."""
         if self._seen_s is None or self.planner.last is None:
             return None
-        return replace(self.planner.last, kind="hold", reason=reason, evidence={}, adjustments=())
+        return replace(self.planner.last, kind="hold", reason=reason, evidence={}, note={}, adjustments=())
 
     def _check_progress(self, now: Observation) -> None:
         if self._seen_s is not None and now.at_s <= self._seen_s:

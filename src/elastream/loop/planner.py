@@ -106,7 +106,7 @@ class Planner:
         """Go on from a snapshot; if it makes no sense, raise and go on as before."""
         known = Knowledge.from_json(snapshot["known"], self.known.provides)
         guards = {name: snapshot["guards"].get(name, guard.start()) for name, guard in self.guards.items()}
-        last, proposal = (_DECISION.validate_python(snapshot[name]) for name in ("last", "proposal"))
+        last, proposal = (_DECISION.validate_python(_with_note(snapshot[name])) for name in ("last", "proposal"))
         self.known, self._memory, self._guard_memory = known, snapshot["memory"], guards
         self.last, self._proposal = last, proposal
 
@@ -157,6 +157,13 @@ class Planner:
                     failed[name] = _failure(name, error)
             decision = Decision.hold(now, failed[name])
         return decision
+
+
+def _with_note(decision: Any) -> Any:
+    """A decision of a snapshot. In those of before, a policy's note to itself stood in the evidence."""
+    if isinstance(decision, dict) and "note" not in decision:
+        return {**decision, "note": decision.get("evidence", {})}
+    return decision
 
 
 def _failure(guard: str, error: Exception) -> str:

@@ -79,9 +79,10 @@ class KedaLag(Behaviour):
         allocation, notes = self.settled(recommended, now, known, memory)
         evidence["recommended"] = dict(recommended)
         reason = "; ".join([*sentences, *notes]) or "no query runs"
+        note = self.note(recommended)
         if allocation == now.wanted():
-            return Decision.keep(now, reason, evidence)
-        return Decision(allocation=allocation, reason=reason, evidence=evidence)
+            return Decision.keep(now, reason, evidence, note)
+        return Decision(allocation=allocation, reason=reason, evidence=evidence, note=note)
 
     def _topic(self, source: Source, query: Query, known: Knowledge) -> Topic:
         lag = source.backlog or 0.0

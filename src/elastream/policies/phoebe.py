@@ -136,8 +136,8 @@ class Phoebe:
         evidence: dict[str, Json] = {"profiling_worker_h": cost, "profiled": len(rows)}
         if missing:
             says = f"profiling {missing[0]} workers, {len(missing) - 1} sizes follow; {cost:.2f} worker-hours so far"
-            evidence["profiling"] = missing[0]
-            return Decision(allocation=_all(now, missing[0]), reason=says, evidence=evidence)
+            trial: dict[str, Json] = {"profiling": missing[0]}
+            return Decision(allocation=_all(now, missing[0]), reason=says, evidence={**evidence, **trial}, note=trial)
         model = forecaster(self.forecaster, horizon_s=self.horizon_s)
         rates, forecast = load.rates(memory["load"], self.window_s), model.forecast(memory["model"])
         if rates is None or forecast is None:
@@ -164,7 +164,7 @@ class Phoebe:
 
     def _tried(self, memory: Memory, last: Decision | None) -> Memory:
         """A size that was asked for is not asked for again: bounds or a full cluster may keep it from being had."""
-        size = last.evidence.get("profiling") if last else None
+        size = last.note.get("profiling") if last else None
         if last is None or last.made_s is None or not isinstance(size, int) or size in memory["tried"]:
             return memory
         is_over = memory["at_s"] - last.made_s >= self.interval_s - 1e-6

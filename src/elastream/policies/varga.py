@@ -107,9 +107,10 @@ class Varga(Behaviour):
         }
         sentences = [self._words(name, use[name], change[name], recommended[name]) for name in use]
         reason = "; ".join([*sentences, *notes]) or "no pool is known"
+        note = self.note(recommended)
         if allocation == now.wanted():
-            return Decision.keep(now, reason, evidence)
-        return Decision(allocation=allocation, reason=reason, evidence=evidence)
+            return Decision.keep(now, reason, evidence, note)
+        return Decision(allocation=allocation, reason=reason, evidence=evidence, note=note)
 
     def _ratio(self, use: float, change: float) -> float:
         return max(ratio_of(use, self.utilisation_target, self.ceiling), change / self.lag_change_target)

@@ -135,6 +135,20 @@ def test_it_shrinks_to_the_largest_recommendation_of_five_minutes() -> None:
     assert (first, sizes[first]) == (20, 5)
 
 
+def test_a_recommendation_in_a_snapshot_of_before_decisions_had_notes_counts() -> None:
+    flow = using(0.7)
+    before, after = Planner(Hpa(), {}, EVERYTHING), Planner(Hpa(), {}, EVERYTHING)
+    before.plan(flow.passes(15.0, map={"cpu": 0.5}))
+    before.plan(flow.passes(15.0, map={"cpu": 0.7}))
+    older = json.loads(json.dumps(before.snapshot()))
+    for decision in (older["last"], older["proposal"]):
+        decision["evidence"] |= decision.pop("note")
+    after.restore(older)
+    for look in (flow.passes(15.0, map={"cpu": 0.35}) for _ in range(3)):
+        assert after.plan(look) == before.plan(look)
+    assert after.snapshot() == before.snapshot()
+
+
 def test_it_grows_by_four_pods_or_doubles_within_fifteen_seconds() -> None:
     assert using(1.0, 1).decides(Hpa(target=0.1)).allocation == {"map": 5}
     assert using(1.0, 10).decides(Hpa(target=0.1)).allocation == {"map": 20}

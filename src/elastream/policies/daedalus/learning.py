@@ -118,7 +118,8 @@ class Learning:
         at_s = memory["at_s"]
         watch = pool_memory["watch"]
         if pool.wanted != pool_memory["wanted"]:
-            predicted = last.evidence.get(f"recovery_s/{pool.name}") if last else None
+            predictions = last.note.get("recovery_s") if last else None
+            predicted = predictions.get(pool.name) if isinstance(predictions, dict) else None
             watch = {
                 "looks": list(Watch(at_s)),
                 "way": "out" if pool.wanted > pool_memory["wanted"] else "in",

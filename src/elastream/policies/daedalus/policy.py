@@ -137,6 +137,7 @@ class Daedalus:
         allocation: dict[str, int] = {}
         reasons: list[str] = []
         evidence: dict[str, Json] = {}
+        predicted_s: dict[str, float | None] = {}
         changed_s = known.last_action_s()
         since_s = None if changed_s is None else now.at_s - changed_s
         for pool in now.pools:
@@ -151,9 +152,11 @@ class Daedalus:
             allocation[pool.name] = choice.workers
             reasons.append(self._sentence(outlook, choice))
             evidence |= self._evidence(outlook, choice)
+            predicted_s[pool.name] = choice.recovery_s
+        note: dict[str, Json] = {"recovery_s": predicted_s}
         if allocation == now.wanted():
-            return Decision.keep(now, "; ".join(reasons) or "there is no pool", evidence)
-        return Decision(allocation=allocation, reason="; ".join(reasons), evidence=evidence)
+            return Decision.keep(now, "; ".join(reasons) or "there is no pool", evidence, note)
+        return Decision(allocation=allocation, reason="; ".join(reasons), evidence=evidence, note=note)
 
     @property
     def _learning(self) -> Learning:

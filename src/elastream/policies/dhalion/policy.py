@@ -164,10 +164,11 @@ class Dhalion:
             return Decision.hold(now, str(unknown))
         allocation = _allocation(resolutions, measured, now)
         evidence = _evidence(symptoms, diagnoses, resolutions, measured)
+        note = {step: evidence[step] for step in ("diagnoses", "resolutions")}
         reason = _reason(symptoms, diagnoses, resolutions)
         if allocation == now.wanted():
-            return Decision.keep(now, reason, evidence)
-        return Decision(allocation=allocation, reason=reason, evidence=evidence)
+            return Decision.keep(now, reason, evidence, note)
+        return Decision(allocation=allocation, reason=reason, evidence=evidence, note=note)
 
     def diagnose(self, measured: Measurements, symptoms: tuple[Symptom, ...]) -> tuple[Diagnosis, ...]:
         """The second step: what explains the symptoms."""
@@ -346,7 +347,7 @@ def _did_not_help(tried: Mapping[str, Any], diagnoses: list[dict[str, Any]]) -> 
 
 
 def _listed(last: Decision, key: str) -> list[dict[str, Any]]:
-    found = last.evidence.get(key)
+    found = last.note.get(key)
     return found if isinstance(found, list) else []
 
 

@@ -151,7 +151,7 @@ class FlinkAutoscaler:
         if not is_full:
             minutes = max(0.0, measured_s) / 60
             return Decision.keep(
-                now, f"{minutes:.0f} of {self.window_s / 60:.0f} min measured since the last change", evidence
+                now, f"{minutes:.0f} of {self.window_s / 60:.0f} min measured since the last change", evidence, evidence
             )
         return self._decided(vertices, sizes, now, memory, terms, evidence)
 
@@ -185,11 +185,11 @@ class FlinkAutoscaler:
                 is_needed = True
         sentence = "; ".join([_sentence(vertices), *notes])
         if not is_needed:
-            return Decision.keep(now, f"within the band, or waiting: {sentence}", evidence)
+            return Decision.keep(now, f"within the band, or waiting: {sentence}", evidence, evidence)
         if any(allocation[pool.name] > pool.wanted for pool in now.pools):
             # The query restarts anyhow: what waits to be shrunk is taken along.
             allocation |= waiting
-        return Decision(allocation=allocation, reason=sentence, evidence=evidence)
+        return Decision(allocation=allocation, reason=sentence, evidence=evidence, note=evidence)
 
     def _pending(self, before: Pending | None, at_s: float, size: int) -> Pending:
         """What waits, after one more recommendation to shrink."""
@@ -319,8 +319,8 @@ class FlinkAutoscaler:
         if last is None or last.made_s is None or last.made_s == memory["made_s"]:
             return after
         after["made_s"] = last.made_s
-        sizes, rates = last.evidence.get("recommended"), last.evidence.get("true_rps")
-        if not isinstance(sizes, dict) or not isinstance(rates, dict) or not last.evidence.get("is_full"):
+        sizes, rates = last.note.get("recommended"), last.note.get("true_rps")
+        if not isinstance(sizes, dict) or not isinstance(rates, dict) or not last.note.get("is_full"):
             return after
         after["true_rps"] = dict(rates)
         after["pending"] = {
@@ -385,6 +385,7 @@ def _lag_s(before: Behind | None, after: Behind, query: Query) -> float | None:
 
 
 def _evidence(vertices: list[Vertex], sizes: Mapping[str, int], is_full: bool) -> dict[str, Json]:
+    """What was found, of each vertex; the next look learns from the same."""
     rates = {vertex.pool.name: vertex.true_rps() for vertex in vertices}
     return {
         "recommended": dict(sizes),

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal, TypedDict
 
-from elastream.core.decision import Decision
+from elastream.core.decision import Decision, Json
 from elastream.core.errors import BadInput
 from elastream.core.knowledge import Knowledge
 from elastream.core.observation import Observation, Pool
@@ -68,7 +68,7 @@ class Behaviour:
         return abs(ratio - 1) <= self.tolerance + 1e-9
 
     def remembered(self, memory: Recommendations, now: Observation, last: Decision | None) -> Recommendations:
-        """The recommendations with the one of the last decision, which stands in its evidence."""
+        """The recommendations with the one that the last decision notes."""
         oldest_s = now.at_s - max(self.up_window_s, self.down_window_s)
         recent = [entry for entry in memory["recent"] if entry[0] >= oldest_s]
         if memory["made_s"] is None and not recent:
@@ -76,11 +76,15 @@ class Behaviour:
             recent = [[now.at_s, now.wanted()]]  # type: ignore[list-item]
         if last is None or last.made_s is None or last.made_s == memory["made_s"] or last.made_s < oldest_s:
             return {**memory, "recent": recent}
-        sizes = last.evidence.get("recommended")
+        sizes = last.note.get("recommended")
         if isinstance(sizes, Mapping):
             # A list, because JSON knows no tuples.
             recent.append([last.made_s, dict(sizes)])  # type: ignore[arg-type]
         return {"made_s": last.made_s, "recent": recent}
+
+    def note(self, recommended: Mapping[str, int]) -> dict[str, Json]:
+        """What a decision notes, for `remembered`."""
+        return {"recommended": dict(recommended)}
 
     def settled(
         self, recommended: Mapping[str, int], now: Observation, known: Knowledge, memory: Recommendations

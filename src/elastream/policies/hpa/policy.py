@@ -115,9 +115,10 @@ class Hpa(Behaviour):
             "missing": {name: found.missing for name, found in pods.items()},
             "unready": {name: found.unready for name, found in pods.items()},
         }
+        note = self.note(recommended)
         if allocation == now.wanted():
-            return Decision.keep(now, reason, evidence)
-        return Decision(allocation=allocation, reason=reason, evidence=evidence)
+            return Decision.keep(now, reason, evidence, note)
+        return Decision(allocation=allocation, reason=reason, evidence=evidence, note=note)
 
     def recommend(self, pods: Pods, current: int) -> int:
         """Workers so that the metric would be at its target."""
