@@ -33,6 +33,10 @@ class Prepared:
     def apply(self, decision: Decision) -> None:
         """Nobody listens."""
 
+    def has_ended(self) -> bool:
+        """When they are out, nobody asks."""
+        return False
+
 
 def main() -> None:
     """Print ticks per second."""

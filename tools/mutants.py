@@ -169,6 +169,13 @@ MUTANTS = (
         "::test_a_handle_whose_application_has_ended_says_so_and_a_new_attach_begins_anew",
     ),
     Mutant(
+        fault="the loop goes on when the application has ended",
+        file="src/elastream/loop/controller.py",
+        before="if self._stopped or self._has_ended():",
+        after="if self._stopped:",
+        test="tests/unit/test_attachment.py::test_it_ends_with_its_application",
+    ),
+    Mutant(
         fault="the clock is frozen",
         file="src/elastream/loop/clock.py",
         before="self._now_s = max(self._now_s, at_s)",

@@ -83,6 +83,9 @@ class Rates:
         if decision.allocation["executors"] != self._wanted:
             self._wanted, self._since = decision.allocation["executors"], 0
 
+    def has_ended(self) -> bool:
+        return False
+
 
 def observation(at_s: float, arrived: float = 0.0, *, wanted: int = 1, ready: int | None = None) -> Observation:
     pool = Pool(

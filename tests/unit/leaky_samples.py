@@ -58,7 +58,9 @@ class Talkative:
         if kind == 1:
             raise ValueError(text)
         evidence: Any = {"api_token": text, "pin": {"access_key": 4711}, "detail": [text, {text: text}]}
-        return Decision(allocation={"executors": 1 + round(now.at_s) % 4}, reason=text, evidence=evidence, note=evidence)
+        return Decision(
+            allocation={"executors": 1 + round(now.at_s) % 4}, reason=text, evidence=evidence, note=evidence
+        )
 
 
 class Leaky:
@@ -109,7 +111,7 @@ def record(folder: Path, *journals: Journal) -> list[str]:
     handle = Attachment(controller, SystemClock(), "talkative", platform, lambda handle: None)
     said = []
     with Recorder(folder, planner=planner, header=header, max_bytes=60_000, keep=99) as recorder:
-        controller.journals = [recorder, SloLog(), *journals, handle]
+        controller.journals = [recorder, SloLog(), *journals]
         for number in range(LOOKS):
             clock.sleep_until(TICK_S * number)
             controller.tick()

@@ -157,6 +157,7 @@ def test_it_ends_with_its_application() -> None:
     platform.ended = True
     wait_for(lambda: not handle._thread.is_alive())
     assert platform.closed
+    assert handle.status().state == "ended"
 
 
 def test_a_handle_whose_application_has_ended_says_so_and_a_new_attach_begins_anew() -> None:

@@ -1,5 +1,6 @@
 import gc
 import logging
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -31,7 +32,9 @@ class World:
     applied: list[Decision] = field(default_factory=list)
     blind: Exception | None = None
     deaf: Exception | None = None
+    dumb: Exception | None = None
     look: Callable[[], Observation] | None = None
+    ends_s: float = math.inf
 
     def observe(self) -> Observation:
         if self.blind is not None:
@@ -45,6 +48,11 @@ class World:
             raise self.deaf
         self.applied.append(decision)
         self.wanted = size(decision)
+
+    def has_ended(self) -> bool:
+        if self.dumb is not None:
+            raise self.dumb
+        return self.clock.now_s() >= self.ends_s
 
 
 @dataclass
@@ -101,6 +109,23 @@ class Loop:
 def told(caplog: pytest.LogCaptureFixture) -> list[str]:
     assert {record.levelno for record in caplog.records} <= {logging.WARNING}
     return [record.getMessage() for record in caplog.records]
+
+
+def test_the_loop_ends_when_the_platform_says_that_the_application_has() -> None:
+    diary = Diary()
+    loop = Loop(diary)
+    loop.world.ends_s = 12.0
+    loop.controller.run()
+    assert [tick.at_s for tick in diary.ticks] == [0.0, 5.0, 10.0]
+    assert loop.controller.last == diary.ticks[-1]
+
+
+def test_a_platform_that_cannot_say_whether_it_has_ended_goes_on() -> None:
+    diary = Diary()
+    loop = Loop(diary)
+    loop.world.dumb = ConnectionError("no answer")
+    loop.controller.run(until_s=10.0)
+    assert len(diary.ticks) == 3
 
 
 def test_a_tick_looks_decides_applies_and_tells() -> None:

@@ -80,7 +80,7 @@ def build(
     )
     attachment = Attachment(controller, clock, settings.policy, platform, forget)
     recorders = _recorders(platform, planner, controller, settings, clock, notes)
-    controller.journals = [*recorders, SloLog(), *journals, attachment]
+    controller.journals = [*recorders, SloLog(), *journals]
     return attachment
 
 

@@ -12,7 +12,6 @@ from elastream.core.guards.pause import Pause
 from elastream.core.log import log
 from elastream.core.protocols import Platform
 from elastream.core.sanitizer import sanitizer
-from elastream.core.tick import Tick
 from elastream.loop.clock import SystemClock
 from elastream.loop.controller import Controller
 from elastream.loop.slo_log import slo_sentence
@@ -60,7 +59,6 @@ class Attachment:
         self._policy = policy
         self._platform = platform
         self._forget = forget
-        self._last: Tick | None = None
         self._state: State = "running"
         self._failure: str | None = None
         self._thread = threading.Thread(target=self._run, name="elastream", daemon=True)
@@ -68,7 +66,7 @@ class Attachment:
     def status(self) -> Status:
         """What it is doing now, and why."""
         self._notice_end()
-        last = self._last
+        last = self._controller.last
         pool = last.observation.pools[0] if last and last.observation and last.observation.pools else None
         return Status(
             state=self._state,
@@ -99,7 +97,7 @@ class Attachment:
             return f"the loop has failed: {self._failure}; executors stay as they are, attach again to go on"
         if self._state == "ended":
             return "the application has ended"
-        last = self._last
+        last = self._controller.last
         return last.decision.sentence() if last and last.decision else "nothing was seen yet"
 
     def pause(self, mode: Literal["paused", "dry-run"] = "paused") -> None:
@@ -124,15 +122,6 @@ class Attachment:
             self._state = "detached"
         self._forget(self)
 
-    def write(self, tick: Tick) -> None:
-        """Remember the last tick. Implements Journal."""
-        self._last = tick
-        if self.is_over():
-            self._controller.stop()
-
-    def close(self) -> None:
-        """Nothing to close. Implements Journal."""
-
     def start(self) -> Attachment:
         """Begin."""
         self._thread.start()
@@ -156,10 +145,7 @@ class Attachment:
 
 
 class LivePlatform(Platform, Protocol):
-    """A platform that ends with its application."""
-
-    def has_ended(self) -> bool:
-        """Whether the application is over."""
+    """A platform that was added to somebody's application."""
 
     def close(self) -> None:
         """Take away what was added to the application."""

@@ -79,6 +79,9 @@ class Platform(Protocol):
     def apply(self, decision: Decision) -> None:
         """Make it so, or begin to. Called on every tick with the whole target; never blocks."""
 
+    def has_ended(self) -> bool:
+        """Whether the application is over, for good: the loop then ends too."""
+
 
 class Clock(Protocol):
     """Two clocks: a monotonic one for everything, and UTC for people."""

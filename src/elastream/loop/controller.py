@@ -42,6 +42,8 @@ class Controller:
         # One missed look is bearable; what is older than three ticks says nothing about now.
         self.max_age_s = max_age_s if max_age_s is not None else 3 * tick_s
         self.journals = journals
+        self.last: Tick | None = None
+        """The last tick."""
         self._number = 0
         self._seen_s: float | None = None
         self._told: frozenset[str] = frozenset()
@@ -50,11 +52,11 @@ class Controller:
         self._stopped = False
 
     def run(self, until_s: float | None = None) -> None:
-        """Tick until a time, or until stopped."""
+        """Tick until a time, until stopped, or until the application has ended."""
         due_s = self.clock.now_s()
         while not self._stopped and (until_s is None or due_s <= until_s):
             self.clock.sleep_until(due_s)
-            if self._stopped:
+            if self._stopped or self._has_ended():
                 return
             began_s = self.clock.now_s()
             with pause_collector():
@@ -64,6 +66,13 @@ class Controller:
     def stop(self) -> None:
         """Make `run` return after the present tick."""
         self._stopped = True
+
+    def _has_ended(self) -> bool:
+        try:
+            return self.platform.has_ended()
+        except Exception:
+            # Who cannot say has not ended; if nothing else can be said either, the look that follows tells.
+            return False
 
     def _next_due(self, due_s: float, began_s: float) -> float:
         """When to look again. Ticks that were missed, by a suspended machine say, are not made up for.
@@ -104,6 +113,7 @@ class Controller:
                 bottlenecks=planned.bottlenecks if planned is not None else (),
             )
         )
+        self.last = tick
         self._tell(tick)
         return tick
 

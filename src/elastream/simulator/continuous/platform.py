@@ -84,6 +84,10 @@ class SimulatedDataflow:
         self._measuring.check_change(self.clock.now_s())
         self.engine.resize(decision.allocation, decision.leave_first, decision.add_on)
 
+    def has_ended(self) -> bool:
+        """Never: a simulated run has a time to end at."""
+        return False
+
     def _look(self, now_s: float) -> Observation:
         self.engine.settle_accounts()
         return Observation(

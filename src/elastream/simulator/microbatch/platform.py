@@ -83,6 +83,10 @@ class SimulatedSpark:
         self._measuring.check_change(self.clock.now_s())
         self.engine.resize(decision.allocation[POOL], decision.leave_first)
 
+    def has_ended(self) -> bool:
+        """Never: a simulated run has a time to end at."""
+        return False
+
     def _look(self, now_s: float) -> Observation:
         return Observation(
             at_s=now_s,
