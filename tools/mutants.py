@@ -171,8 +171,8 @@ MUTANTS = (
     Mutant(
         fault="the loop goes on when the application has ended",
         file="src/elastream/loop/controller.py",
-        before="if self._stopped or self._has_ended():",
-        after="if self._stopped:",
+        before="return self._stopped or self.platform.has_ended()",
+        after="return self._stopped",
         test="tests/unit/test_attachment.py::test_it_ends_with_its_application",
     ),
     Mutant(
@@ -941,6 +941,27 @@ MUTANTS = (
         before='"note": decision.get("evidence", {})',
         after='"note": {}',
         test="tests/unit/policies/test_hpa.py::test_a_recommendation_in_a_snapshot_of_before_decisions_had_notes_counts",
+    ),
+    Mutant(
+        fault="what was carried on too far is called a report",
+        file="src/elastream/spark/observe/source_tracker.py",
+        before='("extrapolated" if is_old or is_ahead else "reported")',
+        after='("extrapolated" if is_old else "reported")',
+        test="tests/unit/test_recordings.py::test_what_a_source_reports_is_never_more_than_has_arrived",
+    ),
+    Mutant(
+        fault="an executor that has been told to leave counts as ready",
+        file="src/elastream/spark/scale/roster.py",
+        before="tuple(name for name in self.ids if name not in leaving)",
+        after="self.ids",
+        test="tests/unit/test_recordings.py::test_requested_ready_and_leaving_are_different_numbers",
+    ),
+    Mutant(
+        fault="rows of a foreachBatch are counted once per action",
+        file="src/elastream/spark/observe/source_tracker.py",
+        before='if rows is None or self._probe.arrived_from == "estimated":',
+        after="if True:",
+        test="tests/unit/test_recordings.py::test_rows_of_a_foreach_batch_are_not_doubled",
     ),
     Mutant(
         fault="a folder that another user made is accepted",

@@ -1,87 +1,90 @@
-"""Records what an observer in the driver can see of real streaming queries, as fixtures for tests.
+"""Records looks at real queries as the live platform takes them: `python -m tests.recordings.record [WORKLOAD ...]`.
 
-python tests/recordings/record.py OUT_DIR [WORKLOAD ...]
-
-Needs pyspark 4.2, pandas, pyarrow, a Java runtime, and Linux (/proc). Starts a small standalone cluster on loopback.
+A line is what the driver's JVM gave (`look`), who was registered and asked for (`pool`), what executors had used
+(`usage`), and what no observer knows: what was done just before (`did`) and what had really arrived (`truth`).
 """
 
-import argparse
+from __future__ import annotations
+
+import gzip
 import json
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from pyspark import cloudpickle
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
+from elastream.development.cluster.local_cluster import ClusterSettings, LocalCluster
+from elastream.spark.jvm.listener import JvmListener
+from elastream.spark.jvm.snapshot import parse_snapshot
+from elastream.spark.observe.host_usage import HostUsage
+from elastream.spark.scale.scheduler_backend import SparkBackend
 from tests.recordings import workloads
-from tests.recordings.cluster import cluster, session, wait_until
-from tests.recordings.looking import Json, Observer, Scrubber
 from tests.recordings.workloads import WORKLOADS, Stage, Workload
+from tests.spark.driving import INTERPRETED, driver
+from tests.unit.spark.looks.record import scrubbed
+
+HERE = Path(__file__).parent
+LOOKS_AFTERWARDS = 5
+LONGEST_S = 300.0
 
 
-def start_with(stage: Stage, workload: Workload) -> None:
-    """Waits for the executors; standalone starts as many as there may ever be, so the extra ones leave first."""
-    backend = stage.spark.sparkContext._jsc.sc().schedulerBackend()
+def wait_until(condition: Callable[[], bool], *, seconds: float, what: str) -> None:
+    until_s = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > until_s:
+            raise TimeoutError(f"{what}: not within {seconds:g} s")
+        time.sleep(0.05)
 
-    def registered() -> int:
-        return int(backend.getExecutorIds().size())
 
-    wait_until(lambda: registered() == workload.most_executors, seconds=60, what="executors registered")
+def start_with(stage: Stage, workload: Workload, backend: SparkBackend) -> None:
+    """Has as many executors as the recording begins with: all there may ever be have come, the extra ones leave."""
     for _ in range(workload.most_executors - workload.executors):
         workloads.let_one_leave(stage)
-    wait_until(lambda: registered() == workload.executors, seconds=60, what="extra executors gone")
+    wait_until(lambda: len(backend.state().ids) == workload.executors, seconds=90, what="extra executors gone")
     if workload.warm:
         workloads.warm_up(stage.spark)
 
 
-def header(stage: Stage, workload: Workload) -> Json:
-    java: Any = stage.spark.sparkContext._jvm
-    return {
-        "spark": stage.spark.version,
-        "java": java.java.lang.System.getProperty("java.version"),
-        "python": sys.version.split()[0],
-        "name": workload.name,
-        "query": workload.sentence,
-        "trigger": workload.trigger,
-        "read_limit": workload.read_limit,
-        "executors": workload.executors,
-        "cores_per_executor": 1,
-        "warm": workload.warm,
-        "look_every_s": workload.look_every_s,
-        "settings": workload.settings,
-    }
-
-
-def watch(stage: Stage, workload: Workload) -> Iterator[Json]:
-    """Looks until the time is up, acts at the appointed seconds, stops the query and looks twice more."""
-    observer = Observer(stage)
-    due = sorted(workload.acts.items())
+def watch(stage: Stage, workload: Workload, backend: SparkBackend) -> Iterator[dict[str, Any]]:
+    """Looks until all has happened, acts when the time has come, stops the query and looks twice more."""
+    listener = JvmListener.install(stage.spark)
+    usage = HostUsage(str(stage.spark.sparkContext.applicationId))
+    due = list(workload.acts)
     stage.started_utc_s = time.time()
     stage.query = workload.start(stage)
-    # Starting a query can take seconds, and looks are not to be made up for.
     began = time.monotonic()
-    looks = int(workload.seconds / workload.look_every_s)
-    for number in range(looks + 3):
-        time.sleep(max(0.0, began + number * workload.look_every_s - time.monotonic()))
+    left = LOOKS_AFTERWARDS
+    while left:
+        time.sleep(workload.look_every_s)
         did = []
-        while due and due[0][0] <= time.monotonic() - began:
+        if due and due[0][0](stage):
             did.append(due.pop(0)[1](stage))
-        if number == looks and stage.query.isActive:
-            stop_between_batches(stage)
-            did.append("query.stop()")
-        line = observer.look()
-        if workload.truth is not None:
-            line["truth"] = workload.truth(stage)
-        if did:
-            line["did"] = did
-        yield line
+        elif not due and (left < LOOKS_AFTERWARDS or workload.until(stage)):
+            left -= 1
+            if stage.query.isActive and left < LOOKS_AFTERWARDS - 2:
+                stop_between_batches(stage)
+                did.append("query.stop()")
+        elif time.monotonic() - began > LONGEST_S:
+            raise TimeoutError(f"{workload.name}: not over after {LONGEST_S:g} s")
+        text = listener.raw()
+        seen = parse_snapshot(text)
+        listener.have_read(seen.note)
+        listener.ask_logs(seen)
+        registered = backend.state()
+        yield {
+            "at_s": round(time.monotonic() - began + 1000.0, 3),
+            "look": json.loads(text),
+            "pool": {"requested": stage.requested, "ids": registered.ids, "leaving": registered.leaving},
+            "usage": {name: [one.cpu_s, one.memory_bytes] for name, one in usage.read().items()},
+            "truth": workload.truth(stage) if workload.truth is not None else {},
+            "did": did,
+        }
+    listener.remove()
 
 
 def stop_between_batches(stage: Stage) -> None:
@@ -93,37 +96,34 @@ def stop_between_batches(stage: Stage) -> None:
     query.stop()
 
 
-def record(address: str, workload: Workload, folder: Path, out: Path) -> None:
-    folder.mkdir()
-    scrub = Scrubber(folder)
-    target = out / f"{workload.name}.jsonl"
-    with session(address, workload) as spark, target.open("w") as lines:
-        stage = Stage(spark=spark, folder=folder, started_utc_s=time.time(), requested=workload.most_executors)
-        start_with(stage, workload)
-        for line in chain([header(stage, workload)], watch(stage, workload)):
-            lines.write(scrub.clean(json.dumps(line, separators=(",", ":"))) + "\n")
+def record(cluster: LocalCluster, workload: Workload) -> None:
+    settings = {"spark.locality.wait": "0s", **INTERPRETED, **workload.settings}
+    target = HERE / f"{workload.name}.jsonl.gz"
+    with (
+        tempfile.TemporaryDirectory(prefix="recording-", ignore_cleanup_errors=True) as folder,
+        driver(cluster, executors=workload.most_executors, settings=settings, name=workload.name) as spark,
+    ):
+        stage = Stage(
+            spark=spark, folder=Path(folder), started_utc_s=time.time(), requested=workload.most_executors
+        )  # fmt: skip
+        backend = SparkBackend(spark)
+        start_with(stage, workload, backend)
+        lines = [
+            scrubbed(json.dumps(line, separators=(",", ":"))) + "\n" for line in watch(stage, workload, backend)
+        ]  # fmt: skip
+    # Without a time in it, the same lines make the same file.
+    target.write_bytes(gzip.compress("".join(lines).encode(), mtime=0))
     print(f"{target.name}: {target.stat().st_size / 1000:.0f} kB")
 
 
-def main() -> None:
-    names = [workload.name for workload in WORKLOADS]
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("out", type=Path, metavar="OUT_DIR")
-    parser.add_argument("only", nargs="*", metavar="WORKLOAD", help=f"any of {', '.join(names)}; all if none is named")
-    given = parser.parse_args()
-    if unknown := set(given.only) - set(names):
-        parser.error(f"no workload {', '.join(sorted(unknown))}; there are {', '.join(names)}")
+def main(names: list[str]) -> None:
     # Executors cannot import this folder.
     cloudpickle.register_pickle_by_value(workloads)  # type: ignore[no-untyped-call]
-    given.out.mkdir(parents=True, exist_ok=True)
-    with (
-        tempfile.TemporaryDirectory(prefix="recording-", ignore_cleanup_errors=True) as scratch,
-        cluster(Path(scratch), workers=2, cores=2) as address,
-    ):
+    with LocalCluster(ClusterSettings(workers=1, cores=3, memory="3g")) as cluster:
         for workload in WORKLOADS:
-            if not given.only or workload.name in given.only:
-                record(address, workload, Path(scratch) / workload.name, given.out)
+            if not names or workload.name in names:
+                record(cluster, workload)
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

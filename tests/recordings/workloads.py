@@ -16,8 +16,9 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 from pyspark.sql.streaming.query import StreamingQuery
 
 Truth = dict[str, float]
+When = Callable[["Stage"], bool]
 Act = Callable[["Stage"], str]
-"""Something done to the application at a given second; returns the sentence that is written down."""
+"""Something done to the application; returns the sentence that is written down."""
 
 
 @dataclass(kw_only=True)
@@ -34,6 +35,20 @@ class Stage:
         """Seconds since the recording began."""
         return time.time() - self.started_utc_s
 
+    def batches(self) -> int:
+        """Batches that have ended."""
+        assert self.query is not None
+        return (self.query.lastProgress or {"batchId": -1})["batchId"] + 1
+
+    def executors(self) -> int:
+        """Those that are registered."""
+        return int(self.spark.sparkContext._jsc.sc().schedulerBackend().getExecutorIds().size())
+
+
+def after(batches: int) -> When:
+    """By batches and not by time, so that a busy machine records the same."""
+    return lambda stage: stage.batches() >= batches
+
 
 @dataclass(frozen=True, kw_only=True)
 class Workload:
@@ -44,7 +59,7 @@ class Workload:
     trigger: str
     read_limit: str | None
     start: Callable[[Stage], StreamingQuery]
-    seconds: float = 25.0
+    until: When
     look_every_s: float = 0.93
     """Not a whole second: triggers start on whole seconds, and looks should fall on every part of a batch."""
     warm: bool = True
@@ -52,7 +67,8 @@ class Workload:
     executors: int = 2
     most_executors: int = 2
     settings: dict[str, str] = field(default_factory=dict)
-    acts: dict[float, Act] = field(default_factory=dict)
+    acts: tuple[tuple[When, Act], ...] = ()
+    """One after the other, each when its time has come."""
     truth: Callable[[Stage], Truth] | None = None
 
 
@@ -179,17 +195,26 @@ def refuse_from_now_on(stage: Stage) -> str:
     return "made the sink raise an error"
 
 
-FAST_STEPS = ((14.0, 60.0), (8.0, 0.0), (60.0, 1500.0))
+FAST_STEPS = ((20.0, 20.0), (8.0, 0.0), (90.0, 1500.0))
 """Easily kept up with, then nothing at all, then more than the read limit lets through."""
+FAST_LIMIT = 300
 
 
 def start_as_fast_as_possible(stage: Stage) -> StreamingQuery:
-    stream = arrivals(stage, FAST_STEPS, limit=300, task_s=0.15)
+    stream = arrivals(stage, FAST_STEPS, limit=FAST_LIMIT, task_s=0.15)
     return into_nothing(stream.repartition(3, "number"), stage, "as-fast-as-possible", None)
 
 
 def fast_truth(stage: Stage) -> Truth:
-    return {"arrived": arrived_by(FAST_STEPS, stage.elapsed_s())}
+    return {"arrived": arrived_by(FAST_STEPS, stage.elapsed_s()), "started_utc_s": stage.started_utc_s}
+
+
+def has_been_flooded(stage: Stage) -> bool:
+    """Whether three full batches have been read of what came last."""
+    lasts_s = sum(lasts_s for lasts_s, _ in FAST_STEPS[:2])
+    assert stage.query is not None
+    full = [one for one in stage.query.recentProgress if one["numInputRows"] == FAST_LIMIT]
+    return stage.elapsed_s() > lasts_s + 5 and len(full) > 2
 
 
 def start_stateful_window(stage: Stage) -> StreamingQuery:
@@ -200,8 +225,7 @@ def start_stateful_window(stage: Stage) -> StreamingQuery:
 
 PAYMENT_STEPS = ((12.0, 40.0),)
 ROWS_PER_FILE = 50
-FILES_PER_SECOND = 2
-FILES_STOP_AFTER_S = 10
+FILES_AT_ONCE = 6
 
 
 def start_stream_join(stage: Stage) -> StreamingQuery:
@@ -216,22 +240,32 @@ def start_stream_join(stage: Stage) -> StreamingQuery:
 
 
 def write_order_files(stage: Stage) -> str:
-    """Writes the files of one second, each moved into place complete so that none is read half."""
+    """Writes some files, each moved into place complete so that none is read half."""
     inbox = stage.folder / "in"
-    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    for _ in range(FILES_PER_SECOND):
-        first = len(list(inbox.iterdir())) * ROWS_PER_FILE
-        lines = [json.dumps({"order_id": first + row, "order_time": now}) for row in range(ROWS_PER_FILE)]
+    for _ in range(FILES_AT_ONCE):
+        number = len(list(inbox.iterdir()))
+        first = number * ROWS_PER_FILE
+        # Each is later than the one before, so that after the last there is still state to clean up.
+        at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(stage.started_utc_s + 5 * number))
+        lines = [json.dumps({"order_id": first + row, "order_time": at}) for row in range(ROWS_PER_FILE)]
         unfinished = stage.folder / "unfinished"
         unfinished.write_text("\n".join(lines))
         unfinished.rename(inbox / f"orders-{first:06}.json")
-    return f"wrote {FILES_PER_SECOND} files of {ROWS_PER_FILE} orders"
+    return f"wrote {FILES_AT_ONCE} files of {ROWS_PER_FILE} orders"
 
 
 def join_truth(stage: Stage) -> Truth:
     files = len(list((stage.folder / "in").iterdir()))
     payments = arrived_by(PAYMENT_STEPS, stage.elapsed_s())
     return {"files": files, "orders": files * ROWS_PER_FILE, "payments": payments}
+
+
+def has_run_dry(stage: Stage) -> bool:
+    """Whether all has been read and joined, and there was a trigger without data."""
+    assert stage.query is not None
+    status, last = stage.query.status, stage.query.lastProgress
+    is_idle = not status["isDataAvailable"] and not status["isTriggerActive"]
+    return stage.batches() > 5 and is_idle and last is not None and last["numInputRows"] == 0
 
 
 def warm_up(spark: SparkSession) -> None:
@@ -272,9 +306,10 @@ def let_one_leave(stage: Stage) -> str:
     ids = sorted(backend.getExecutorIds().mkString(",").split(","), key=int)
     jvm: Any = context._jvm
     why = jvm.org.apache.spark.scheduler.ExecutorDecommissionInfo("recording", jvm.scala.Option.empty())
-    backend.decommissionExecutor(ids[0], why, True, False)
-    stage.requested -= 1
-    return f"decommissionExecutor({ids[0]}, adjustTarget=True)"
+    # The total first: whoever ends while fewer would be left is replaced.
+    request_total(stage, stage.requested - 1)
+    backend.decommissionExecutor(ids[0], why, False, False)
+    return f"decommissionExecutor({ids[0]})"
 
 
 WORKLOADS = (
@@ -285,18 +320,18 @@ WORKLOADS = (
         trigger="processing time 3 s",
         read_limit="none, but the source makes exactly 2,000 rows per batch",
         start=start_foreach_batch,
-        acts={9.5: run_a_job_of_no_query, 22.0: refuse_from_now_on},
-        seconds=27.0,
+        acts=((after(2), run_a_job_of_no_query), (after(5), refuse_from_now_on)),
+        until=lambda stage: stage.query is not None and not stage.query.isActive,
     ),
     Workload(
         name="as-fast-as-possible",
-        sentence="a Python source with admission control, repartitioned by key and dropped; 60 records/s for 14 s, "
+        sentence="a Python source with admission control, repartitioned by key and dropped; 20 records/s for 20 s, "
         "none for 8 s, then 1,500/s",
         trigger="as fast as possible",
         read_limit="300 records per batch",
         start=start_as_fast_as_possible,
         truth=fast_truth,
-        seconds=27.0,
+        until=has_been_flooded,
     ),
     Workload(
         name="stateful-window",
@@ -304,6 +339,7 @@ WORKLOADS = (
         trigger="processing time 2 s",
         read_limit="none, but the source makes exactly 3,000 rows per batch",
         start=start_stateful_window,
+        until=after(8),
         settings={
             "spark.sql.shuffle.partitions": "4",
             "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state"
@@ -313,14 +349,17 @@ WORKLOADS = (
     Workload(
         name="stream-join",
         sentence="inner join of orders (json files) and payments (a Python source) within a time range, both with "
-        "watermarks, default state store; both inputs dry up after 10-12 s",
+        "watermarks, default state store; both inputs dry up",
         trigger="processing time 2 s",
         read_limit="4 files per batch for orders, none for payments",
         start=start_stream_join,
-        settings={"spark.sql.shuffle.partitions": "2"},
-        acts={float(second): write_order_files for second in range(FILES_STOP_AFTER_S)},
+        settings={
+            "spark.sql.shuffle.partitions": "2",
+            "spark.sql.streaming.multipleWatermarkPolicy": "max",
+        },
+        acts=tuple((after(batches), write_order_files) for batches in range(3)),
         truth=join_truth,
-        seconds=33.0,
+        until=has_run_dry,
     ),
     Workload(
         name="python-udf",
@@ -330,9 +369,17 @@ WORKLOADS = (
         start=start_python_udf,
         warm=False,
         most_executors=3,
-        acts={9.0: grow_to_three, 20.4: let_one_leave},
+        acts=(
+            (after(2), grow_to_three),
+            (lambda stage: stage.executors() == 3 and stage.batches() > 5, let_one_leave),
+        ),
+        until=lambda stage: stage.requested == 2 and stage.executors() == 2 and stage.batches() > 6,
         look_every_s=0.73,
-        # An executor told to leave while it runs a task is gone only with the next block migration, 30 s later.
-        seconds=56.0,
+        # An executor told to leave while it runs a task is gone only with the next block migration, or 30 s later.
+        settings={
+            "spark.decommission.enabled": "true",
+            "spark.storage.decommission.enabled": "true",
+            "spark.storage.decommission.replicationReattemptInterval": "5s",
+        },
     ),
 )

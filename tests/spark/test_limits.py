@@ -90,7 +90,7 @@ def _batch(query: Any) -> int:
 
 
 def _others(handle: Attachment) -> float:
-    last = handle._last
+    last = handle._controller.last
     reading = last.observation.other_busy_slots if last and last.observation else None
     return reading.value if reading else 0.0
 

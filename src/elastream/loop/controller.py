@@ -56,7 +56,7 @@ class Controller:
         due_s = self.clock.now_s()
         while not self._stopped and (until_s is None or due_s <= until_s):
             self.clock.sleep_until(due_s)
-            if self._stopped or self._has_ended():
+            if self._is_over():
                 return
             began_s = self.clock.now_s()
             with pause_collector():
@@ -67,9 +67,9 @@ class Controller:
         """Make `run` return after the present tick."""
         self._stopped = True
 
-    def _has_ended(self) -> bool:
+    def _is_over(self) -> bool:
         try:
-            return self.platform.has_ended()
+            return self._stopped or self.platform.has_ended()
         except Exception:
             # Who cannot say has not ended; if nothing else can be said either, the look that follows tells.
             return False

@@ -152,7 +152,10 @@ class SourceTracker:
             if not self._probed:
                 for then_s, records in self._probe.past(utc_s, offsets, log):
                     self._sample(at_s - (utc_s - then_s), records or {})
-            self._take_newest(min(at_s, at_s - (utc_s - newest.utc_s)), newest.records)
+            then_s = min(at_s, at_s - (utc_s - newest.utc_s))
+            # The same answer, looked at again a little sooner after it was given, is not older than it was.
+            seen_s = self._arrived_s if self._probed else None
+            self._take_newest(then_s if seen_s is None else max(then_s, seen_s), newest.records)
             if self._partitions.keys() > newest.records.keys():
                 named = (self._probe.records(offset) or () for offset in offsets)
                 self._forget_all_but({*newest.records, *(name for names in named for name in names)})
@@ -199,10 +202,14 @@ class SourceTracker:
         is_old = at_s - max(times_s) > _FRESH_S and None not in rates.values()
         for name, number in planned.items():
             self._partition(name).arrive(number)
+        is_ahead = False
         for name, curve in reported.items():
             asked_s, number = curve.last or (at_s, 0.0)
-            self._partition(name).arrive(number + ((rates[name] or 0.0) * (at_s - asked_s) if is_old else 0.0))
-        self._arrived_from, self._arrived_s = ("extrapolated" if is_old else "reported"), at_s
+            known = self._partition(name)
+            known.arrive(number + ((rates[name] or 0.0) * (at_s - asked_s) if is_old else 0.0))
+            is_ahead = is_ahead or known.arrived != max(number, planned.get(name, 0.0), known.committed)
+        # A total does not fall: what was carried on too far is no report until it has come true.
+        self._arrived_from, self._arrived_s = ("extrapolated" if is_old or is_ahead else "reported"), at_s
 
     def take(
         self, progress: Mapping[str, Any], ended_s: float, *, is_foreach: bool, scanned: float | None = None
