@@ -19,8 +19,9 @@ from elastream.core.errors import BadInput
 from elastream.daemons.processes import Process, descendants, process
 from elastream.development.kafka.folder import BrokerError
 from elastream.development.kafka.local_broker import BrokerSettings, LocalBroker
-from elastream.development.kafka.topics import TopicError, add_partitions, create_topic, delete_topic
+from elastream.development.kafka.topics import TopicError, create_topic
 from tests.kafka.records import SHORT_LIVED, read, write
+from tests.kafka.topics import add_partitions, delete_topic
 from tests.spark.sockets import LOOPBACKS, listening
 
 pytestmark = pytest.mark.needs("kafka")

@@ -9,9 +9,10 @@ import pytest
 
 from elastream.core.tick import Tick
 from elastream.development.kafka.local_broker import LocalBroker
-from elastream.development.kafka.topics import add_partitions, create_topic
+from elastream.development.kafka.topics import create_topic
 from tests.kafka.records import PASSWORD, write
 from tests.kafka.running import Running, backlogs, query
+from tests.kafka.topics import add_partitions
 
 pytestmark = pytest.mark.needs("spark", "kafka")
 

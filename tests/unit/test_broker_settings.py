@@ -9,7 +9,7 @@ from elastream.core.errors import BadInput
 from elastream.development.kafka.daemon import properties, server_settings, with_password
 from elastream.development.kafka.folder import BrokerError, BrokerFolder
 from elastream.development.kafka.local_broker import BrokerSettings, LocalBroker
-from elastream.development.kafka.topics import add_partitions, create_topic
+from elastream.development.kafka.topics import create_topic
 
 
 @pytest.mark.parametrize(
@@ -58,5 +58,3 @@ def test_a_backslash_in_a_setting_is_kept() -> None:
 def test_a_topic_has_a_partition_at_least(wrong: int) -> None:
     with pytest.raises(BadInput, match=f"topic events: {wrong} is not a number of partitions from 1"):
         create_topic("127.0.0.1:1", "events", partitions=wrong)
-    with pytest.raises(BadInput, match=f"topic events: {wrong} is not a number of partitions from 1"):
-        add_partitions("127.0.0.1:1", "events", wrong)

@@ -8,7 +8,7 @@ pytest.importorskip("pyspark", reason="needs pyspark, though no Java")
 
 from elastream.core.errors import BadInput
 from elastream.development.emulated_capacity import NOWHERE, EmulatedCapacity, Executor, slowed, this_executor
-from elastream.development.time_scale import TimeScale, require_same
+from elastream.development.time_scale import TimeScale
 
 
 def old(executor_id: str) -> Executor:
@@ -144,9 +144,3 @@ def test_what_compresses_and_what_does_not_is_said() -> None:
     assert compressed.startswith("time x10: the workload, triggers, ticks")
     assert "starting an executor (about 5 s, here 50 s of the workload)" in rest
     assert TimeScale().lines() == ("time is not compressed",)
-
-
-def test_figures_from_different_factors_are_not_compared() -> None:
-    require_same([TimeScale(factor=10), TimeScale(factor=10)])
-    with pytest.raises(BadInput, match="figures from time x1, time x10 cannot be compared"):
-        require_same([TimeScale(factor=10), TimeScale()])

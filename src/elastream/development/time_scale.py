@@ -1,6 +1,5 @@
 """Compressed time: what passes faster, what does not, and which factors would show a loop that does not exist."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from elastream.core.errors import BadInput
@@ -73,11 +72,3 @@ class TimeScale:
     def note(self) -> str:
         """Stands beside every figure made this way."""
         return f"time x{spell_number(self.factor)}"
-
-
-def require_same(scales: Iterable[TimeScale]) -> None:
-    """Refuse to compare figures from different factors: what does not compress weighs differently in each."""
-    found = sorted({scale.factor for scale in scales})
-    if len(found) > 1:
-        notes = ", ".join(TimeScale(factor=factor).note() for factor in found)
-        raise BadInput(f"time scale: figures from {notes} cannot be compared; show each by itself")

@@ -45,11 +45,6 @@ class Regression(NamedTuple):
         return self.squares_x / (self.n - 1) if self.n > 1 else 0.0
 
     @property
-    def covariance(self) -> float:
-        """Of the sample."""
-        return self.products / (self.n - 1) if self.n > 1 else 0.0
-
-    @property
     def slope(self) -> float | None:
         """None where all points have the same x."""
         return self.products / self.squares_x if self.squares_x > 0 else None

@@ -48,18 +48,6 @@ def embedded(spark: SparkSession, job: Job, options: Mapping[str, str]) -> dict[
     return {stream.name: checked(frames[stream.name], stream, given[stream.name]) for stream in job.streams}
 
 
-def from_kafka(
-    spark: SparkSession, job: Job, options: Mapping[str, str], topics: Mapping[str, str], reading: Mapping[str, str]
-) -> dict[str, Input]:
-    """All streams from topics, by the name of the stream; `reading` are options of Spark's Kafka source."""
-    given = stream_options(job, options)
-    read = {}
-    for stream in job.streams:
-        reader = spark.readStream.format("kafka").options(**reading).option("subscribe", topics[stream.name])
-        read[stream.name] = checked(reader.load(), stream, given[stream.name])
-    return read
-
-
 def sound(inputs: Mapping[str, Input]) -> dict[str, DataFrame]:
     """What a job works on, by the name of the stream: what its query takes."""
     return {name: given.sound for name, given in inputs.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 SINKS = ("noop", "memory", "parquet", "kafka")
-SinkName = Literal["noop", "memory", "parquet", "kafka"]
 CAME_OUT_IN = "came_out_in"
 """The column that says in which batch a row came out."""
 _BATCH = "batch="

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from elastream.development.kafka.jars import connector_jars
 from elastream.jobs.catalogue import jobs
-from elastream.jobs.inputs import from_kafka, sound
+from elastream.jobs.inputs import checked, sound, stream_options
 from elastream.jobs.local import local_spark
 from elastream.jobs.output import writer
 
@@ -20,7 +20,12 @@ def main() -> None:
         for sink, more in (("parquet", {}), ("kafka", {**servers, "topic": topics["out"]})):
             into = folder / sink
             into.mkdir()
-            streams = sound(from_kafka(spark, job, options, topics, reading))
+            given = stream_options(job, options)
+            inputs = {}
+            for stream in job.streams:
+                read = spark.readStream.format("kafka").options(**reading, subscribe=topics[stream.name]).load()
+                inputs[stream.name] = checked(read, stream, given[stream.name])
+            streams = sound(inputs)
             writing = writer(job.query(streams), job.result, sink, name=sink, folder=into, kafka=more)
             writing.trigger(availableNow=True).start().awaitTermination()
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 
 from elastream.estimators.anomaly import strays
-from elastream.estimators.capacity import Saturated, linear, power_law, scalability_law
+from elastream.estimators.capacity import Saturated, power_law
 from elastream.estimators.forecasting.analog import analog
 from elastream.estimators.forecasting.autoregression import autoregression
 from elastream.estimators.forecasting.bound import factor
@@ -73,39 +73,6 @@ def test_the_power_law_with_delay_is_the_best_that_scipy_finds(seed: int) -> Non
     ours = power_law(points)
     assert ours is not None
     assert (ours.alpha, ours.beta, ours.gamma) == pytest.approx(theirs, rel=1e-3, abs=1e-4)
-    missed = np.array([ours.rps(n, delay) for n, delay in places]) - rates
-    assert ours.confidence.residual == pytest.approx(float(np.sqrt((missed**2).mean()) / np.mean(rates)))
-    assert ours.confidence.is_tested
-
-
-@pytest.mark.parametrize("seed", [0, 1, 2, 3])
-def test_the_scalability_law_is_that_of_scipy_where_errors_count_as_shares(seed: int) -> None:
-    curve_fit = scipy("optimize").curve_fit
-
-    def law(n: Floats, alpha: float, contention: float, coherence: float) -> Floats:
-        found: Floats = alpha * n / (1 + contention * (n - 1) + coherence * n * (n - 1))
-        return found
-
-    sizes = np.array([1.0, 2, 3, 4, 6, 8, 12, 16, 24])
-    rates = np.array(noisy(law(sizes, 1_000.0, 0.05, 0.002).tolist(), seed))
-    theirs, _ = curve_fit(law, sizes, rates, p0=(900.0, 0.1, 0.001), sigma=rates, bounds=(0.0, math.inf))
-    ours = scalability_law([Saturated(n, rate) for n, rate in zip(sizes.tolist(), rates.tolist(), strict=True)])
-    assert ours is not None
-    # The same up to the square of the noise: ours is linear in 1 / C.
-    assert [ours.rps(n) for n in sizes] == pytest.approx(law(sizes, *theirs), rel=0.01)
-    assert ours.confidence.residual < 0.04
-
-
-def test_a_model_of_few_measurements_says_that_it_is_not_tested() -> None:
-    points = [Saturated(n, 100.0 * n**0.9) for n in (1, 2, 4)]
-    line, power, law = linear(points), power_law(points), scalability_law(points)
-    assert line is not None
-    assert power is not None
-    assert law is not None
-    assert line.confidence.is_tested
-    assert line.confidence.residual > power.confidence.residual
-    assert not power.confidence.is_tested
-    assert not law.confidence.is_tested
 
 
 def test_an_autoregression_is_the_ridge_regression_of_numpy() -> None:

@@ -42,7 +42,7 @@ def test_covariance_is_that_of_numpy(points: list[tuple[float, float]]) -> None:
     found = Regression.of(points)
     matrix = np.cov(np.array(points).T)
     assert found.variance_x == pytest.approx(matrix[0, 0], rel=1e-6, abs=1e-3)
-    assert found.covariance == pytest.approx(matrix[0, 1], rel=1e-6, abs=1e-3)
+    assert found.products / (found.n - 1) == pytest.approx(matrix[0, 1], rel=1e-6, abs=1e-3)
 
 
 def test_the_line_is_that_of_polyfit() -> None:

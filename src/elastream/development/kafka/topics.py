@@ -1,4 +1,4 @@
-"""Topics of a broker: made, removed, and given more partitions; done means that clients see it."""
+"""Topics of a broker; one is made when clients see it."""
 
 from __future__ import annotations
 
@@ -41,39 +41,18 @@ def create_topic(
     `config` is the topic's, as Kafka spells it, such as `retention.ms`; `client` are librdkafka's settings, for a
     broker that asks who one is. They may be secret, and nothing repeats them.
     """
-    _require(partitions >= 1, name, f"{partitions} is not a number of partitions from 1")
-    admin = _admin(bootstrap, client)
+    if partitions < 1:
+        raise BadInput(f"topic {name}: {partitions} is not a number of partitions from 1")
+    admin = admin_of(bootstrap, client)
     from confluent_kafka.cimpl import NewTopic
 
     wanted = NewTopic(name, num_partitions=partitions, config=dict(config or {}))
-    _finish(admin.create_topics([wanted], request_timeout=PATIENCE_S)[name], f"{name}: cannot be made", bootstrap)
-    _until(admin, bootstrap, name, lambda topic: topic is not None and _led(topic) >= partitions)
+    finish(admin.create_topics([wanted], request_timeout=PATIENCE_S)[name], f"{name}: cannot be made", bootstrap)
+    wait_until(admin, bootstrap, name, lambda topic: topic is not None and count_led(topic) >= partitions)
 
 
-def delete_topic(bootstrap: str, name: str) -> None:
-    """Remove a topic and all that is in it."""
-    admin = _admin(bootstrap)
-    _finish(admin.delete_topics([name], request_timeout=PATIENCE_S)[name], f"{name}: cannot be removed", bootstrap)
-    _until(admin, bootstrap, name, lambda topic: topic is None)
-
-
-def add_partitions(bootstrap: str, name: str, total: int) -> None:
-    """Let a topic have that many partitions, more than it has; what is there stays where it is."""
-    _require(total >= 1, name, f"{total} is not a number of partitions from 1")
-    admin = _admin(bootstrap)
-    from confluent_kafka.cimpl import NewPartitions
-
-    done = admin.create_partitions([NewPartitions(name, total)], request_timeout=PATIENCE_S)[name]
-    _finish(done, f"{name}: cannot have {total} partitions", bootstrap)
-    _until(admin, bootstrap, name, lambda topic: topic is not None and _led(topic) >= total)
-
-
-def _require(holds: bool, name: str, found: str) -> None:
-    if not holds:
-        raise BadInput(f"topic {name}: {found}")
-
-
-def _admin(bootstrap: str, client: Mapping[str, str] | None = None) -> AdminClient:
+def admin_of(bootstrap: str, client: Mapping[str, str] | None = None) -> AdminClient:
+    """Who manages the topics of a broker."""
     try:
         from confluent_kafka.admin import AdminClient
     except ModuleNotFoundError:
@@ -81,7 +60,8 @@ def _admin(bootstrap: str, client: Mapping[str, str] | None = None) -> AdminClie
     return AdminClient({**(client or {}), "bootstrap.servers": bootstrap}, logger=quiet)
 
 
-def _finish(done: Future[None], problem: str, bootstrap: str) -> None:
+def finish(done: Future[None], problem: str, bootstrap: str) -> None:
+    """Wait for the broker's answer."""
     from confluent_kafka import KafkaException
 
     try:
@@ -92,7 +72,7 @@ def _finish(done: Future[None], problem: str, bootstrap: str) -> None:
         raise TopicError(f"topic {problem}: no answer within {PATIENCE_S:.0f} s (broker {bootstrap})") from late
 
 
-def _until(admin: AdminClient, bootstrap: str, name: str, holds: Callable[[TopicMetadata | None], bool]) -> None:
+def wait_until(admin: AdminClient, bootstrap: str, name: str, holds: Callable[[TopicMetadata | None], bool]) -> None:
     """A broker answers when its controller has decided, a moment before clients are told."""
     from confluent_kafka import KafkaException
 
@@ -110,6 +90,6 @@ def _until(admin: AdminClient, bootstrap: str, name: str, holds: Callable[[Topic
         time.sleep(LOOK_EVERY_S)
 
 
-def _led(topic: TopicMetadata) -> int:
+def count_led(topic: TopicMetadata) -> int:
     """Partitions that can be written: those with a leader."""
     return sum(partition.leader >= 0 for partition in topic.partitions.values())
