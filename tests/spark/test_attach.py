@@ -84,7 +84,7 @@ def wait_for(holds: Callable[[], bool], *, seconds: float, what: str) -> None:
 def test_an_application_begins_with_what_it_was_given_then_gives_back_and_grows_and_every_record_comes_out_once(
     spark_on: SparkOn, tmp_path: Path, ticks: Ticks, detached: list[Attachment]
 ) -> None:
-    from elastream.development.emulated_capacity import limited
+    from elastream.development.emulated_capacity import EmulatedCapacity
     from elastream.jobs.inputs import embedded
     from elastream.jobs.judging import inputs_of, judge
     from elastream.jobs.output import writer, written
@@ -94,7 +94,7 @@ def test_an_application_begins_with_what_it_was_given_then_gives_back_and_grows_
     with spark_on(executors=4, settings=ELASTIC) as spark:
         handle = attached(spark, detached, journals=[ticks], guards__start=True)
         wait_for(lambda: len(ticks.all) >= 3, seconds=60, what="looks before there is a query")
-        streams = {"events": limited(embedded(spark, job, options)["events"].sound, rows_per_s=800)}
+        streams = {"events": EmulatedCapacity(rows_per_s=800).limit(embedded(spark, job, options)["events"].sound)}
         writing = writer(job.query(streams), job.result, "parquet", name="slow", folder=tmp_path)
         query = writing.trigger(processingTime="1 second").start()
         wait_for(lambda: ticks.wanted()[-1] <= 2, seconds=120, what="shrink once the query was measured")

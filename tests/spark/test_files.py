@@ -49,7 +49,7 @@ class Feed:
 
 @pytest.mark.full
 def test_files_that_keep_coming_are_a_lag_that_executors_follow(spark_on: SparkOn, tmp_path: Path) -> None:
-    from elastream.development.emulated_capacity import limited
+    from elastream.development.emulated_capacity import EmulatedCapacity
 
     (tmp_path / "in").mkdir()
     feed, ticks = Feed(tmp_path / "in"), Ticks()
@@ -59,7 +59,12 @@ def test_files_that_keep_coming_are_a_lag_that_executors_follow(spark_on: SparkO
         handle = attached(spark, [], journals=[ticks])
         wait_for(lambda: handle.status().ready == 1, seconds=90, what="shrink to the minimum")
         lines = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 8).json(str(tmp_path / "in"))
-        writing = limited(lines, rows_per_s=400).writeStream.format("parquet").option("path", str(tmp_path / "out"))
+        writing = (
+            EmulatedCapacity(rows_per_s=400)
+            .limit(lines)
+            .writeStream.format("parquet")
+            .option("path", str(tmp_path / "out"))
+        )
         query = writing.queryName("files").option("checkpointLocation", str(tmp_path / "checkpoint")).start()
         writer = threading.Thread(target=feed.run)
         writer.start()

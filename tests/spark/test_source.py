@@ -14,7 +14,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from elastream.core.errors import BadInput
 from elastream.development.cluster.local_cluster import LocalCluster
 from elastream.development.embedded_source import events, newest, stream
-from elastream.development.emulated_capacity import limited
+from elastream.development.emulated_capacity import EmulatedCapacity
 from tests.spark.driving import driver
 from tests.spark.hiding import hiding
 
@@ -72,7 +72,7 @@ def test_every_event_is_read_once_and_a_restart_goes_on(spark: SparkSession, tmp
     wait_for(first, 1)
     first.stop()
     began = json.loads(first.recentProgress[-1]["sources"][0]["endOffset"])
-    again = started(limited(stream(spark, **options, rows=9_000), rows_per_s=20_000), tmp_path)
+    again = started(EmulatedCapacity(rows_per_s=20_000).limit(stream(spark, **options, rows=9_000)), tmp_path)
     wait_for(again, 9_000)
     again.stop()
     progress = again.recentProgress

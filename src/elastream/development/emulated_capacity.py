@@ -75,18 +75,6 @@ class EmulatedCapacity:
         return ", ".join([*parts, self.scale.note()])
 
 
-def limited(
-    df: DataFrame,
-    *,
-    rows_per_s: float = 2_000.0,
-    key: str = "key",
-    hot_key: int | str | None = None,
-    hot_cost: float = 1.0,
-) -> DataFrame:
-    """`df` at a rate per slot; `EmulatedCapacity` has more to choose."""
-    return EmulatedCapacity(rows_per_s=rows_per_s, key=key, hot_key=hot_key, hot_cost=hot_cost).limit(df)
-
-
 def slowed(capacity: EmulatedCapacity) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """The function that runs in a task."""
 

@@ -13,9 +13,9 @@ from typing import NamedTuple
 from elastream.estimators.moments import Moments
 
 
-def strays(value: float, usual: Moments, *, deviations: float = 1.0, floor: float = 0.0) -> bool:
+def strays(value: float, usual: Moments, *, floor: float = 0.0) -> bool:
     """Whether a value is abnormal; `floor` is a distance that never is."""
-    return usual.n > 1 and abs(value - usual.mean) > max(deviations * usual.deviation, floor)
+    return usual.n > 1 and abs(value - usual.mean) > max(usual.deviation, floor)
 
 
 class Watch(NamedTuple):

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from elastream.daemons.java import java_home
@@ -20,13 +19,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def local_spark(
-    folder: Path,
-    *,
-    slots: int | None = None,
-    settings: Mapping[str, str] = MappingProxyType({}),
-    jars: Sequence[Path] = (),
-) -> Iterator[SparkSession]:
+def local_spark(folder: Path, *, slots: int | None = None, jars: Sequence[Path] = ()) -> Iterator[SparkSession]:
     """A session with a thread per slot; without a number, one per core. Its log and its scratch are in the folder."""
     from pyspark.sql import SparkSession
 
@@ -40,7 +33,6 @@ def local_spark(
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         **({"spark.jars": ",".join(map(str, jars))} if jars else {}),
-        **settings,
     }
     environment = DriverEnvironment()
     environment.set("JAVA_HOME", str(java_home().path))

@@ -44,19 +44,17 @@ class JobTopology:
     """By operator, the streams that it reads."""
 
 
-def topology_of(
-    spark: SparkSession, job: Job, folder: Path, options: Mapping[str, str] = FEW, *, sink: str = "noop"
-) -> JobTopology:
+def topology_of(spark: SparkSession, job: Job, folder: Path) -> JobTopology:
     """Run the job on some events and look on, as an autoscaler does."""
     from elastream.spark.jvm.listener import JvmListener
 
     # What waits for a watermark is to come out too.
-    options = {**job.result.flush, **options}
+    options = {**job.result.flush, **FEW}
     watch = JvmListener.install(spark, asks_kafka=False)
     try:
         looking = _Looking(watch)
         streams = sound(embedded(spark, job, options))
-        query = writer(job.query(streams), job.result, sink, name="topology", folder=folder).start()
+        query = writer(job.query(streams), job.result, "noop", name="topology", folder=folder).start()
         run_to_the_end(
             query, events_to_come(job, options), patience_s=_PATIENCE_S, show=lambda read: looking.look(query.id)
         )

@@ -6,12 +6,12 @@ import sys
 from collections.abc import Sequence
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import ModuleType, TracebackType
+from types import TracebackType
 
 _OURS = str(Path(__file__).parent)
 
 
-def run_as_main(path: Path, arguments: Sequence[str], main: ModuleType | None = None) -> None:
+def run_as_main(path: Path, arguments: Sequence[str]) -> None:
     """Execute a script in the place of `__main__`; what it raises flies on, to be printed without our frames."""
     sys.argv = [str(path), *arguments]
     file = str(path.absolute())
@@ -19,7 +19,7 @@ def run_as_main(path: Path, arguments: Sequence[str], main: ModuleType | None = 
         sys.path.insert(0, str(path.resolve().parent))
     # In the module that Python began with, so that pickling, multiprocessing and the end of the process find the script
     # where they look for it.
-    names = (main or sys.modules["__main__"]).__dict__
+    names = sys.modules["__main__"].__dict__
     names.clear()
     names.update(
         __name__="__main__",

@@ -7,6 +7,9 @@ each partition.
 from elastream.estimators.delay import Stretch
 from elastream.workloads.series import RateSeries
 
+DELAY_WINDOW_S = 60.0
+"""As on Spark."""
+
 
 def stretches(curve: RateSeries, first: float, last: float, committed_s: float) -> list[Stretch]:
     """The delays of the records after number `first` up to number `last`."""

@@ -21,6 +21,7 @@ from elastream.simulator.continuous.model import DataflowModel
 from elastream.simulator.continuous.restart import Checkpoint, Restarts
 from elastream.simulator.continuous.stops import Stops
 from elastream.simulator.continuous.turns import Turns
+from elastream.simulator.delay import DELAY_WINDOW_S
 from elastream.simulator.faults import Fault, SinkBlocked, SlowStart, Straggler, WorkerLoss
 from elastream.simulator.places import FreeNodes
 from elastream.workloads.series import RateSeries
@@ -39,7 +40,6 @@ class ContinuousEngine:
         *,
         seed: int,
         faults: Sequence[Fault] = (),
-        delay_window_s: float = 60.0,
     ) -> None:
         self.model = model
         self.now_s = self.running_since_s = 0.0
@@ -51,7 +51,7 @@ class ContinuousEngine:
             for name, pool in model.pools.items()
         }
         self.restarts = Restarts(model.restart, self.clusters, model.cluster_workers)
-        self.delay = DelayWindow(delay_window_s)
+        self.delay = DelayWindow(DELAY_WINDOW_S)
         self.punctuality = Punctuality(model.slo)
         self.delays: list[Stretch] = []
         """All that was committed, for the result of the run."""

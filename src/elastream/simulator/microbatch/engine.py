@@ -35,14 +35,12 @@ class MicroBatchEngine:
         *,
         seed: int,
         faults: Iterable[Fault] = (),
-        delay_window_s: float = 60.0,
     ) -> None:
         self.now_s = 0.0
         self.model = model
         self.cluster = SimulatedCluster(model.pool, Random(f"{seed}/cluster"))
         self.queries = [
-            SimulatedQuery(query, curves[query.name], Random(f"{seed}/{query.name}"), delay_window_s)
-            for query in model.queries
+            SimulatedQuery(query, curves[query.name], Random(f"{seed}/{query.name}")) for query in model.queries
         ]
         self._blocks = [fault for fault in faults if isinstance(fault, SinkBlocked)]
         self._events: list[_Event] = []

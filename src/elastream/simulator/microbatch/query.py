@@ -11,7 +11,7 @@ from elastream.core.slo import OnTime
 from elastream.core.topology import Topology
 from elastream.estimators.delay import DelayWindow, Punctuality, Stretch
 from elastream.simulator.cluster import SimulatedWorker
-from elastream.simulator.delay import stretches
+from elastream.simulator.delay import DELAY_WINDOW_S, stretches
 from elastream.simulator.microbatch.model import QueryModel, SourceModel, StageModel
 from elastream.simulator.microbatch.stage import StageTotals
 from elastream.workloads.series import RateSeries
@@ -71,7 +71,7 @@ class SimulatedBatch:
 class SimulatedQuery:
     """The state of one query between events."""
 
-    def __init__(self, model: QueryModel, curve: RateSeries, random: Random, window_s: float) -> None:
+    def __init__(self, model: QueryModel, curve: RateSeries, random: Random) -> None:
         self.model = model
         self.random = random
         self.topology: Topology = model.topology()
@@ -87,7 +87,7 @@ class SimulatedQuery:
         self.finished: FinishedBatch | None = None
         self.batches = 0
         self.driver_s = 0.0
-        self.delay = DelayWindow(window_s)
+        self.delay = DelayWindow(DELAY_WINDOW_S)
         self.punctuality = Punctuality(model.slo)
         self.delays: list[Stretch] = []
         """All that was committed, for the result of the run."""

@@ -1,4 +1,4 @@
-"""Who has come and who has gone, and how long each took."""
+"""Who has come and who has gone, and how long it took to come."""
 
 from __future__ import annotations
 
@@ -31,16 +31,6 @@ class Coming:
     first_task_s: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Going:
-    """How long an executor took to leave."""
-
-    id: str
-    asked_s: float
-    gone_s: float
-    killed: bool
-
-
 class Told(NamedTuple):
     """Who was asked to leave, and when."""
 
@@ -49,14 +39,14 @@ class Told(NamedTuple):
 
 
 _KEPT = 64
+_SHORT_LIFE_S = 60.0
 
 
 class Roster:
     """Notes on executors, from one look to the next."""
 
-    def __init__(self, *, short_life_s: float = 60.0) -> None:
+    def __init__(self) -> None:
         self.comings: list[Coming] = []
-        self.goings: list[Going] = []
         self.since_s: dict[str, float] = {}
         self.told_to_go_s: dict[str, float] = {}
         self.killed: set[str] = set()
@@ -65,7 +55,6 @@ class Roster:
         self.left_s: float | None = None
         """When somebody left last, told to or not."""
         self._busy_s: dict[str, float] = {}
-        self._short_life_s = short_life_s
         self._short_lives: list[float] = []
 
     def note(self, registered: Registered, now_s: float, *, asked_s: float | None, measures: bool = True) -> None:
@@ -131,10 +120,7 @@ class Roster:
     def _note_gone(self, name: str, now_s: float) -> None:
         came_s, told_s = self.since_s.pop(name), self.told_to_go_s.pop(name, None)
         self.left_s = now_s
-        if told_s is not None:
-            self.goings.append(Going(id=name, asked_s=told_s, gone_s=now_s, killed=name in self.killed))
-            del self.goings[:-_KEPT]
-        elif now_s - came_s < self._short_life_s:
+        if told_s is None and now_s - came_s < _SHORT_LIFE_S:
             self._short_lives.append(now_s)
             del self._short_lives[:-_KEPT]
         self.killed.discard(name)
