@@ -73,6 +73,49 @@ MUTANTS = (
         after="        if True:",
         test="tests/unit/test_controller.py"
         "::test_no_garbage_is_collected_in_the_middle_of_a_tick_and_who_collects_none_is_left_alone",
+        fault="executors on other hosts have no processor use",
+        file="src/elastream/spark/observe/pool_tracker.py",
+        before='return "tasks", None if executor is None else',
+        after='return "tasks", None if executor is not None else',
+        test="tests/unit/spark/test_task_cpu.py::test_policies_decide_by_the_processor_use_of_executors_elsewhere",
+    ),
+    Mutant(
+        fault="what a long task computed is counted all at once when it ends",
+        file="src/elastream/spark/observe/task_cpu.py",
+        before="told.used_s += busy_s * min(1.0, told.computed_s / told.held_s)",
+        after="told.used_s = executor.cpu_s",
+        test="tests/unit/spark/test_task_cpu.py::test_a_long_task_uses_what_those_before_it_used_while_it_runs_and_not_all_at_its_end",
+    ),
+    Mutant(
+        fault="the memory of executors on other hosts is said to be provided",
+        file="src/elastream/spark/observe/observer.py",
+        before="            lacks=self._pooling.lacks(),\n",
+        after="",
+        test="tests/unit/spark/test_task_cpu.py::test_a_policy_that_needs_memory_holds_says_why_and_decides_again_when_all_executors_are_here",
+    ),
+    Mutant(
+        fault="what lacks in the first look counts as provided",
+        file="src/elastream/loop/controller.py",
+        before="platform.provides - lacks.keys(), lacks)",
+        after="platform.provides, lacks)",
+        test="tests/unit/spark/test_task_cpu.py::test_a_policy_that_needs_memory_is_refused_where_the_first_look_lacks_it",
+    ),
+    Mutant(
+        fault="a rate is told across a look in which its total was not known",
+        file="src/elastream/core/knowledge.py",
+        before="                del series[key]\n",
+        after="                pass\n",
+        test="tests/unit/test_knowledge.py"
+        "::test_across_a_look_in_which_a_signal_lacks_nothing_is_said_of_it_and_all_of_the_others",
+    ),
+    Mutant(
+        fault="processor time of a task counts again when its end is told again",
+        file="src/elastream/spark/jvm/Ledger.java",
+        before="        // Spark tells the end of a task again when its output is lost with its executor.\n",
+        after="        if (executors.get(info.executorId()) != null) {\n"
+        "            ((Tally.Worker) executors.get(info.executorId())).ended(metrics);\n        }\n",
+        test="tests/spark/test_events.py"
+        "::test_what_tasks_computed_is_told_per_executor_when_they_end_once_and_never_more_than_slots_were_busy",
     ),
     Mutant(
         fault="the simulator loses 0.1 % of all records",

@@ -104,6 +104,22 @@ def test_an_operator_has_done_what_its_tasks_have_done_and_those_that_failed_hav
     assert (query.running.tasks, query.running.tasks_done, query.running.tasks_waiting) == (5, 2, 2)
 
 
+def test_what_tasks_computed_is_told_per_executor_when_they_end_once_and_never_more_than_slots_were_busy(
+    player: EventPlayer,
+) -> None:
+    player.play([("executor", 1, 4), *batch(1, tasks=3), *(("task", task, 1, 0, 1) for task in range(3))])
+    player.pass_time(2_000)
+    seen = player.look().executors["1"]
+    assert (seen.busy_s, seen.held_s, seen.cpu_s) == (6.0, 0.0, 0.0)
+    computed = (*ended(0, 1, run_ms=2_000), 1_500)
+    player.play([computed, (*ended(1, 1, "failed", run_ms=2_000), 500), computed])
+    seen = player.look().executors["1"]
+    assert (seen.held_s, seen.cpu_s) == (4.0, 2.0)
+    player.play([(*ended(2, 1, run_ms=2_000), 9_000)])
+    seen = player.look().executors["1"]
+    assert (seen.busy_s, seen.cpu_s) == (6.0, 6.0)
+
+
 def test_tasks_told_after_their_stage_count_for_their_query_and_make_looks_no_longer(player: EventPlayer) -> None:
     player.play([("executor", 1, 4)])
     numbers = range(1, 2_501)

@@ -1,7 +1,7 @@
 """A run small enough to record in a test: a policy that follows the arrivals, and a platform that plays rates."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -65,8 +65,16 @@ class Rates:
     name = "rates"
     provides = frozenset({Signal.ARRIVED, Signal.COMMITTED, Signal.READY})
 
-    def __init__(self, clock: VirtualClock, rates: Sequence[float | None], *, ready_after: int = 2) -> None:
+    def __init__(
+        self,
+        clock: VirtualClock,
+        rates: Sequence[float | None],
+        *,
+        ready_after: int = 2,
+        lacks_at: Container[float] = (),
+    ) -> None:
         self._clock, self._rates, self._ready_after = clock, iter(rates), ready_after
+        self._lacks_at = lacks_at
         self._arrived, self._wanted, self._ready, self._since = 0.0, 1, 1, 0
 
     def observe(self) -> Observation:
@@ -77,7 +85,8 @@ class Rates:
         self._since += 1
         if self._since >= self._ready_after:
             self._ready = self._wanted
-        return observation(self._clock.now_s(), self._arrived, wanted=self._wanted, ready=self._ready)
+        now = observation(self._clock.now_s(), self._arrived, wanted=self._wanted, ready=self._ready)
+        return replace(now, lacks={Signal.ARRIVED: "the log is silent"}) if now.at_s in self._lacks_at else now
 
     def apply(self, decision: Decision) -> None:
         if decision.allocation["executors"] != self._wanted:
@@ -114,13 +123,20 @@ def header(one: Planner, *, policy: str = "by-arrival", utc_s: float = UTC_S) ->
 
 
 def record(
-    folder: Path, rates: Sequence[float | None], *, one: Planner | None = None, max_bytes: int = 10**6, keep: int = 99
+    folder: Path,
+    rates: Sequence[float | None],
+    *,
+    one: Planner | None = None,
+    max_bytes: int = 10**6,
+    keep: int = 99,
+    lacks_at: Container[float] = (),
 ) -> list[Tick]:
     """Run the loop over some rates, one look every five seconds, and record it."""
     one = one or planner()
     clock = VirtualClock(utc_s=UTC_S)
     with Recorder(folder, planner=one, header=header(one), max_bytes=max_bytes, keep=keep) as recorder:
-        loop = Controller(platform=Rates(clock, rates), planner=one, clock=clock, tick_s=5, journals=[recorder])
+        platform = Rates(clock, rates, lacks_at=lacks_at)
+        loop = Controller(platform=platform, planner=one, clock=clock, tick_s=5, journals=[recorder])
         ticks = []
         for number in range(len(rates)):
             clock.sleep_until(5.0 * number)

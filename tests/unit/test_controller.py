@@ -2,7 +2,7 @@ import gc
 import logging
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import pytest
@@ -423,9 +423,45 @@ def test_a_journal_that_cannot_be_closed_does_not_keep_others_open(caplog: pytes
     assert told(caplog) == ["journal Diary: no space left"]
 
 
+def test_a_signal_that_the_policy_needs_and_that_lacks_is_a_trouble_told_once_and_the_size_is_held(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    loop = Loop()
+    lacks = {Signal.ARRIVED: "1 of 3 logs is silent"}
+    loop.world.look = lambda: replace(observation(loop.clock.now_s(), ready=3), lacks=lacks)
+    first = loop.tick()
+    lacks = {Signal.ARRIVED: "2 of 3 logs is silent"}
+    assert first.decision is not None
+    assert (first.decision.kind, size(first.decision)) == ("hold", 3)
+    assert first.troubles == ("the policy needs arrived, which cannot be told now: 1 of 3 logs is silent",)
+    assert loop.tick().troubles
+    lacks = {}
+    again = loop.tick()
+    assert again.decision is not None
+    assert (again.decision.kind, size(again.decision), again.troubles) == ("set", 7, ())
+    assert told(caplog) == [*first.troubles, "all is well again"]
+
+
+def test_what_stands_in_for_a_signal_that_lacks_is_told_once_and_is_no_trouble(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    loop = Loop()
+    loop.policy.needs = (Need(Signal.QUEUE, stand_ins=(Signal.ARRIVED,)),)
+    loop.planner = loop.controller.planner = Planner(loop.policy, {}, {Signal.QUEUE, Signal.ARRIVED})
+    lacks = {Signal.QUEUE: "1 gauge is broken"}
+    loop.world.look = lambda: replace(observation(loop.clock.now_s(), ready=3), lacks=lacks)
+    assert [loop.tick().troubles for _ in range(3)] == [()] * 3
+    lacks = {}
+    loop.tick()
+    assert told(caplog) == [
+        "arrived stands in for queue: 1 gauge is broken",
+        "the policy decides by its own signals again",
+    ]
+
+
 def test_one_line_says_in_which_form_a_policy_runs_or_it_is_refused() -> None:
     loop = Loop()
-    assert checked(loop.planner, loop.world, "wants") == "wants on world: runs as published"
+    assert checked(loop.planner, loop.world, "wants") == "wants on world: runs with all its signals"
     loop.policy.needs = (Need(Signal.QUEUE),)
     with pytest.raises(CannotRun, match="policy wants cannot run on world: it needs queue"):
         checked(loop.planner, loop.world, "wants")

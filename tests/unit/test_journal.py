@@ -21,6 +21,7 @@ from elastream.core.observation import (
     Trigger,
     Worker,
 )
+from elastream.core.signals import Signal
 from elastream.core.slo import Slo
 from elastream.core.tick import Tick
 from elastream.journal import format as journal_format
@@ -65,6 +66,7 @@ def full_tick() -> Tick:
     )
     pool = replace(now.pools[0], workers=(worker,), leaving=1, busy_slot_s=Reading(3.0, 9.0))
     now = replace(now, pools=(pool,), queries=(query,), cluster_workers=0, other_busy_slots=Reading(0.0, 9.0))
+    now = replace(now, lacks={Signal.WORKER_MEMORY: "1 of 1 executors is elsewhere"})
     decision = Decision(
         allocation={"executors": 3},
         reason="a reason",

@@ -239,3 +239,18 @@ def test_the_last_batches_are_kept_and_survive_json_and_older_snapshots_have_non
     assert Knowledge.from_json(snapshot).batches("q") == known.batches("q")
     del snapshot["batches"]
     assert Knowledge.from_json(snapshot).batches("q") == ()
+
+
+def test_across_a_look_in_which_a_signal_lacks_nothing_is_said_of_it_and_all_of_the_others() -> None:
+    known = knowing(*steady(60), provides=frozenset({Signal.ARRIVED, Signal.COMMITTED}))
+    last = steady(60)[-1]
+    query = last.queries[0]
+    subject = f"{query.id}/{query.sources[0].name}"
+    assert known.rate(Signal.ARRIVED, subject, 30.0) is not None
+    known.fold(replace(last, at_s=last.at_s + 5.0, lacks={Signal.ARRIVED: "the log was silent"}))
+    assert known.provides == {Signal.COMMITTED}
+    assert known.copy().provides == {Signal.COMMITTED}
+    assert known.series(Signal.ARRIVED, subject) is None
+    assert known.rate(Signal.COMMITTED, subject, 30.0) is not None
+    known.fold(replace(last, at_s=last.at_s + 10.0))
+    assert known.provides == {Signal.ARRIVED, Signal.COMMITTED}

@@ -1,7 +1,7 @@
 import pytest
 
 from elastream.core.errors import CannotRun
-from elastream.core.needs import Need, fit, require
+from elastream.core.needs import Need, find_lack, find_stand_in, fit, require
 from elastream.core.signals import GLOSSARY, Signal
 
 BACKPRESSURE = Need(Signal.BACKPRESSURE_TIME, stand_ins=(Signal.QUEUE, Signal.BACKLOG_AGE))
@@ -11,14 +11,14 @@ def test_every_signal_is_explained() -> None:
     assert set(GLOSSARY) == set(Signal)
 
 
-def test_with_everything_provided_a_policy_runs_as_published() -> None:
+def test_with_everything_provided_a_policy_runs_with_all_its_signals() -> None:
     found = fit((BACKPRESSURE,), {Signal.BACKPRESSURE_TIME, Signal.QUEUE})
     assert found.runs
-    assert found.sentence() == "runs as published"
+    assert found.sentence() == "runs with all its signals"
 
 
 def test_a_policy_without_needs_runs_anywhere() -> None:
-    assert fit((), set()).sentence() == "runs as published"
+    assert fit((), set()).sentence() == "runs with all its signals"
 
 
 def test_the_best_stand_in_that_is_provided_is_taken() -> None:
@@ -37,3 +37,21 @@ def test_a_policy_that_cannot_run_is_refused_with_the_reason() -> None:
     with pytest.raises(CannotRun, match="policy ds2 cannot run on spark: it needs queue, which is not provided there"):
         require("ds2", "spark", (Need(Signal.QUEUE),), frozenset())
     assert require("ds2", "spark", (Need(Signal.QUEUE),), {Signal.QUEUE}).runs
+
+
+def test_a_signal_that_lacks_for_a_while_is_stood_in_for_or_missed_with_the_reason() -> None:
+    declared = {Signal.BACKPRESSURE_TIME, Signal.QUEUE, Signal.ARRIVED}
+    needs = (Need(Signal.ARRIVED), BACKPRESSURE)
+    lacks = {Signal.BACKPRESSURE_TIME: "the gauge is broken"}
+    assert find_lack(needs, declared, lacks) is None
+    assert find_stand_in(needs, declared, lacks) == "queue stands in for backpressure-time: the gauge is broken"
+    gone = {Signal.ARRIVED: "the log is silent"}
+    assert find_lack(needs, declared, gone) == ("the policy needs arrived, which cannot be told now: the log is silent")
+    assert find_stand_in(needs, declared, gone) is None
+
+
+def test_what_lacks_and_was_never_provided_or_is_not_needed_is_no_reason_to_hold() -> None:
+    assert find_lack((Need(Signal.ARRIVED),), set(), {Signal.ARRIVED: "why"}) is None
+    assert find_lack((Need(Signal.ARRIVED),), {Signal.ARRIVED}, {Signal.QUEUE: "why"}) is None
+    # What stands in always is nothing new.
+    assert find_stand_in((BACKPRESSURE,), {Signal.QUEUE}, {Signal.ARRIVED: "why"}) is None

@@ -38,6 +38,16 @@ def test_the_same_policy_decides_the_same(tmp_path: Path) -> None:
     assert found.sentence() == f"{PLANNED} ticks planned again, 0 decided otherwise"
 
 
+def test_a_run_in_which_a_signal_lacked_for_a_while_is_planned_again_as_it_was(tmp_path: Path) -> None:
+    ticks = record(tmp_path, RATES, lacks_at=(20.0, 75.0, 80.0))
+
+    held = [tick.at_s for tick in ticks if tick.troubles and tick.observation is not None]
+    assert held == [20.0, 75.0, 80.0]
+    assert replay(read(tmp_path), policy=ByArrival()).differences == ()
+    blind = [replace(tick, observation=tick.observation and replace(tick.observation, lacks={})) for tick in ticks]
+    assert replay(of(blind), policy=ByArrival()).differences
+
+
 def test_each_file_can_be_replayed_alone(tmp_path: Path) -> None:
     record(tmp_path, RATES, max_bytes=4096)
     files = journal_files(tmp_path)

@@ -9,8 +9,9 @@ from typing import Any
 
 from elastream.attachment.handle import Attachment, LivePlatform
 from elastream.config import Settings, resolve
-from elastream.core.errors import JournalError, ObservationFailed
+from elastream.core.errors import JournalError
 from elastream.core.log import log
+from elastream.core.observation import Observation
 from elastream.core.protocols import Journal, Platform, Policy
 from elastream.journal.background_writer import BackgroundRecorder
 from elastream.journal.format import describe
@@ -74,12 +75,14 @@ def build(
 ) -> Attachment:
     """The loop of an application, before it begins."""
     planner = Planner(policy, settings.build_guards(), platform.provides)
-    log.info("%s", checked(planner, platform, settings.policy))
+    first = _first_look(platform)
+    seen = None if isinstance(first, Exception) else first
+    log.info("%s", checked(planner, platform, settings.policy, seen))
     controller = Controller(
         platform=platform, planner=planner, clock=clock, tick_s=settings.tick_s, max_age_s=settings.max_age_s
     )
     attachment = Attachment(controller, clock, settings.policy, platform, forget)
-    recorders = _recorders(platform, planner, controller, settings, clock, notes)
+    recorders = _recorders(platform, planner, controller, settings, clock, notes, first)
     controller.journals = [*recorders, SloLog(), *journals]
     return attachment
 
@@ -91,11 +94,12 @@ def _recorders(
     settings: Settings,
     clock: SystemClock,
     notes: Sequence[str],
+    first: Observation | Exception,
 ) -> list[Journal]:
     folder = settings.journal.folder
     if folder is None:
         return []
-    log.info("%s", _resumed(planner, folder, platform))
+    log.info("%s", _resumed(planner, folder, platform.name, first))
     header = describe(
         planner,
         platform,
@@ -116,11 +120,18 @@ def _recorders(
         return []
 
 
-def _resumed(planner: Planner, folder: Path, platform: Platform) -> str:
+def _first_look(platform: Platform) -> Observation | Exception:
+    """What is there before the loop begins, or why it cannot be seen."""
+    try:
+        return sanitize_observation(platform.observe())
+    except Exception as wrong:
+        # The loop looks again, and holds until it sees something.
+        return wrong
+
+
+def _resumed(planner: Planner, folder: Path, platform: str, first: Observation | Exception) -> str:
     if not folder.exists():
         return "a new journal is begun"
-    try:
-        now = platform.observe()
-    except ObservationFailed as wrong:
-        return f"starts anew: no look at {platform.name}: {wrong}"
-    return resume(planner, folder, sanitize_observation(now))
+    if isinstance(first, Exception):
+        return f"starts anew: no look at {platform}: {first}"
+    return resume(planner, folder, first)

@@ -64,7 +64,10 @@ class Knowledge:
     """Windows over every signal, and the changes that were made. The planner folds; policies and guards only ask."""
 
     def __init__(self, provides: AbstractSet[Signal] = frozenset()) -> None:
-        self.provides = frozenset(provides)
+        self.declared = frozenset(provides)
+        """What the platform said before the first look that it provides."""
+        self.provides = self.declared
+        """What is left of it as of the last look."""
         self.now_s = 0.0
         self._series: dict[tuple[Signal, str], Series] = {}
         self._asked_s: dict[Signal, float] = {}
@@ -77,10 +80,15 @@ class Knowledge:
     def fold(self, now: Observation) -> None:
         """Take in one look."""
         self.now_s = now.at_s
+        self.provides = self.declared - now.lacks.keys()
         self._rates.clear()
         series = self._series
+        if now.lacks:
+            # Nothing can be said across a time in which it was not known, neither of totals nor of means.
+            for key in [key for key in series if key[0] in now.lacks]:
+                del series[key]
         for signal, subject, reading in readings(now):
-            if reading is not None:
+            if reading is not None and signal not in now.lacks:
                 found = series.get((signal, subject))
                 if found is None:
                     series[signal, subject] = found = Series()
@@ -100,7 +108,8 @@ class Knowledge:
 
     def copy(self) -> Knowledge:
         """What is known now, apart from what is folded in later. Much cheaper than writing it down."""
-        other = Knowledge(self.provides)
+        other = Knowledge(self.declared)
+        other.provides = self.provides
         other.now_s, other._pruned_s = self.now_s, self._pruned_s
         other._series = {key: series.copy() for key, series in self._series.items()}
         other._asked_s = dict(self._asked_s)

@@ -1,6 +1,6 @@
 """Needs and provides: whether a policy can run on a platform, and in which form."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
@@ -38,7 +38,7 @@ class Fit:
             return "cannot run: no " + ", ".join(need.signal for need in self.missing)
         if self.standing_in:
             return "runs with " + ", ".join(f"{other} for {signal}" for signal, other in self.standing_in)
-        return "runs as published"
+        return "runs with all its signals"
 
 
 def fit(needs: Sequence[Need], provides: AbstractSet[Signal]) -> Fit:
@@ -50,10 +50,44 @@ def fit(needs: Sequence[Need], provides: AbstractSet[Signal]) -> Fit:
     )
 
 
-def require(policy: str, platform: str, needs: Sequence[Need], provides: AbstractSet[Signal]) -> Fit:
-    """The fit, or CannotRun with the reason."""
+def require(
+    policy: str,
+    platform: str,
+    needs: Sequence[Need],
+    provides: AbstractSet[Signal],
+    lacks: Mapping[Signal, str] | None = None,
+) -> Fit:
+    """The fit, or CannotRun with the reason; `lacks` says why something is not provided just now."""
     found = fit(needs, provides)
     if not found.runs:
         missing = ", ".join(need.signal for need in found.missing)
-        raise CannotRun(f"policy {policy} cannot run on {platform}: it needs {missing}, which is not provided there")
+        why = dict.fromkeys(lacks[need.signal] for need in found.missing if lacks and need.signal in lacks)
+        reason = f" ({'; '.join(why)})" if why else ""
+        raise CannotRun(
+            f"policy {policy} cannot run on {platform}: it needs {missing}, which is not provided there{reason}"
+        )
     return found
+
+
+def find_lack(needs: Sequence[Need], declared: AbstractSet[Signal], lacks: Mapping[Signal, str]) -> str | None:
+    """Why a policy cannot decide as of a look, in words: what it needs is provided as a rule and lacks now."""
+    lost = [need.signal for need in fit(needs, declared - lacks.keys()).missing if need.served_by(declared)]
+    if not lost:
+        return None
+    reasons = dict.fromkeys(lacks[signal] for signal in lost if signal in lacks)
+    return f"the policy needs {', '.join(lost)}, which cannot be told now: {'; '.join(reasons)}"
+
+
+def find_stand_in(needs: Sequence[Need], declared: AbstractSet[Signal], lacks: Mapping[Signal, str]) -> str | None:
+    """What stands in for a signal that lacks as of a look, in words; None where nothing has to."""
+    usual = dict(fit(needs, declared).standing_in)
+    others = [
+        (signal, other)
+        for signal, other in fit(needs, declared - lacks.keys()).standing_in
+        if usual.get(signal, signal) is not other
+    ]
+    if not others:
+        return None
+    reasons = dict.fromkeys(lacks[signal] for signal, _ in others if signal in lacks)
+    told = ", ".join(f"{other} stands in for {signal}" for signal, other in others)
+    return f"{told}: {'; '.join(reasons)}"

@@ -41,7 +41,8 @@ class Worker:
     running_tasks: int | None = None
     cpu: Reading | None = None
     cpu_from: str | None = None
-    """Where the processor use was read: 'proc', 'prometheus', or 'busy-slots' where it is only emulated."""
+    """Where the processor use was read: 'proc', 'prometheus', 'tasks' (the times that tasks tell, of an executor on
+    another host), or 'busy-slots' where it is only emulated."""
     memory_bytes: Reading | None = None
     records: Reading | None = None
 
@@ -335,6 +336,8 @@ class Observation:
     """Slots that run tasks of no query."""
     cluster_workers: int | None = None
     """Workers this application could have at most, over all pools, for lack of room."""
+    lacks: Mapping[Signal, str] = field(default_factory=dict)
+    """Signals that the platform provides and cannot fill as of this look, with the reason."""
 
     def pool(self, name: str) -> Pool:
         """The pool of that name."""

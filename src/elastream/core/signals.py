@@ -36,6 +36,7 @@ class Signal(StrEnum):
     BUSY_SLOTS = "busy-slots"
     READY = "ready"
     WORKER_CHOICE = "worker-choice"
+    PLACE_CHOICE = "place-choice"
     WORKER_PLACE = "worker-place"
 
 
@@ -57,6 +58,7 @@ GLOSSARY: dict[Signal, Meaning] = {
     Signal.WORKER_RECORDS: Meaning("worker", "records, total", "records the worker has taken in"),
     Signal.BUSY_SLOTS: Meaning("pool", "slot-s, total", "time in which slots ran a task, of whatever query"),
     Signal.READY: Meaning("pool", "workers", "workers that can run tasks"),
-    Signal.WORKER_CHOICE: Meaning("platform", "-", "a decision may say which workers leave and where one is added"),
+    Signal.WORKER_CHOICE: Meaning("platform", "-", "a decision may say which workers leave"),
+    Signal.PLACE_CHOICE: Meaning("platform", "-", "a decision may say on which node a worker is added"),
     Signal.WORKER_PLACE: Meaning("worker", "ms", "node of each worker and delays between nodes"),
 }

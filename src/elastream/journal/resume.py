@@ -112,7 +112,7 @@ def _check_same(header: Header, last: Observation, planner: Planner, now: Observ
 
 def _planned_again(part: Part, looks: list[tuple[Observation, Decision]], planner: Planner) -> Planner:
     """A planner that has lived through the file. The one given is left alone until that has worked."""
-    past = Planner(planner.policy, planner.guards, planner.known.provides)
+    past = Planner(planner.policy, planner.guards, planner.known.declared)
     try:
         if part.snapshot is not None:
             past.restore(part.snapshot)

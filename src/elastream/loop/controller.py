@@ -10,7 +10,7 @@ from elastream.core.credible import credible
 from elastream.core.decision import Decision
 from elastream.core.errors import ObservationFailed
 from elastream.core.log import log
-from elastream.core.needs import require
+from elastream.core.needs import find_lack, find_stand_in, require
 from elastream.core.observation import Observation
 from elastream.core.protocols import Clock, Journal, Platform
 from elastream.core.tick import Tick
@@ -49,6 +49,7 @@ class Controller:
         self._told: frozenset[str] = frozenset()
         self._rest_s = tick_s
         self._overrun: str | None = None
+        self._stand_in: str | None = None
         self._stopped = False
 
     def run(self, until_s: float | None = None) -> None:
@@ -135,7 +136,16 @@ class Controller:
             return None, None if held is None else Plan(held), (trouble,)
         self._seen_s = now.at_s
         planned = self.planner.plan(now)
-        return now, planned, planned.troubles
+        needs, declared = self.planner.policy.needs, self.planner.known.declared
+        lack = find_lack(needs, declared, now.lacks)
+        self._tell_stand_in(find_stand_in(needs, declared, now.lacks))
+        return now, planned, planned.troubles if lack is None else (*planned.troubles, lack)
+
+    def _tell_stand_in(self, now: str | None) -> None:
+        """Once per change: to decide by another signal is no failure, but the reader of a decision should know."""
+        if _kind(now) != _kind(self._stand_in):
+            log.warning("%s", now or "the policy decides by its own signals again")
+        self._stand_in = now
 
     def _held(self, reason: str) -> Decision | None:
         """What was decided last, stated again: an action that was lost repairs itself even while nothing is seen."""
@@ -169,7 +179,7 @@ class Controller:
             except Exception as error:
                 troubles.append(_journal_trouble(journal, error))
         # Once per change of state: a fault that lasts an hour is one line, not two hundred, though its numbers change.
-        told = {re.sub(r"\d+", "0", trouble): trouble for trouble in troubles}
+        told = {_kind(trouble): trouble for trouble in troubles}
         for kind, trouble in told.items():
             if kind not in self._told:
                 log.warning("%s", trouble)
@@ -178,11 +188,19 @@ class Controller:
         self._told = frozenset(told)
 
 
+def _kind(sentence: str | None) -> str:
+    return "" if sentence is None else re.sub(r"\d+", "0", sentence)
+
+
 def _journal_trouble(journal: Journal, error: Exception) -> str:
     return f"journal {type(journal).__name__}: {error}"
 
 
-def checked(planner: Planner, platform: Platform, policy_name: str) -> str:
-    """One line that says in which form a policy runs on a platform; raises CannotRun if it cannot."""
-    fit = require(policy_name, platform.name, planner.policy.needs, platform.provides)
+def checked(planner: Planner, platform: Platform, policy_name: str, first: Observation | None = None) -> str:
+    """One line that says in which form a policy runs on a platform; raises CannotRun if it cannot.
+
+    What lacks in a first look, where there is one, is not provided.
+    """
+    lacks = {} if first is None else first.lacks
+    fit = require(policy_name, platform.name, planner.policy.needs, platform.provides - lacks.keys(), lacks)
     return f"{policy_name} on {platform.name}: {fit.sentence()}"

@@ -15,8 +15,10 @@ from elastream.core.tick import Tick
 
 def sanitize_observation(now: Observation) -> Observation:
     """A look, with names, errors and problems of its queries made fit."""
-    queries = tuple(_query(query, sanitizer()) for query in now.queries)
-    return now if queries == now.queries else replace(now, queries=queries)
+    fit = sanitizer()
+    queries = tuple(_query(query, fit) for query in now.queries)
+    lacks = {signal: fit.line(reason) for signal, reason in now.lacks.items()}
+    return now if (queries, lacks) == (now.queries, now.lacks) else replace(now, queries=queries, lacks=lacks)
 
 
 def sanitize_tick(tick: Tick) -> Tick:

@@ -18,6 +18,7 @@ from elastream.core.decision import Decision
 from elastream.core.errors import spell_error
 from elastream.core.guards import Guards, in_order
 from elastream.core.knowledge import Knowledge
+from elastream.core.needs import find_lack
 from elastream.core.observation import Observation
 from elastream.core.protocols import Guard, Policy
 from elastream.core.signals import Signal
@@ -104,7 +105,7 @@ class Planner:
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Go on from a snapshot; if it makes no sense, raise and go on as before."""
-        known = Knowledge.from_json(snapshot["known"], self.known.provides)
+        known = Knowledge.from_json(snapshot["known"], self.known.declared)
         guards = {name: snapshot["guards"].get(name, guard.start()) for name, guard in self.guards.items()}
         last, proposal = (_DECISION.validate_python(_with_note(snapshot[name])) for name in ("last", "proposal"))
         self.known, self._memory, self._guard_memory = known, snapshot["memory"], guards
@@ -123,6 +124,8 @@ class Planner:
     def _proposed(self, now: Observation) -> Decision:
         """What the policy says, or said when it was last due."""
         self._memory = self.policy.learn(self._memory, now, self.last)
+        if (lack := find_lack(self.policy.needs, self.known.declared, now.lacks)) is not None:
+            return Decision.hold(now, lack)
         if self._proposal is None or self._is_due(self._proposal, now):
             made = _sound(self.policy.decide(now, self.known, self._memory), now)
             self._proposal = replace(made, made_s=now.at_s)

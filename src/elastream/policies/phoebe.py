@@ -99,7 +99,7 @@ class Phoebe:
     def needs(self) -> tuple[Need, ...]:
         """With a profile only the load; to make one, latency and processor use too."""
         always = (Need(Signal.ARRIVED), Need(Signal.COMMITTED))
-        profiling = (Need(Signal.DELAY), Need(Signal.WORKER_CPU))
+        profiling = (Need(Signal.DELAY), Need(Signal.WORKER_CPU, stand_ins=(Signal.BUSY_SLOTS,)))
         return always if self.profile else always + profiling
 
     def start(self) -> Memory:

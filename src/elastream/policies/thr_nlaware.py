@@ -22,7 +22,7 @@ from elastream.policies.thr_nlunaware import ThrNLUnaware
 class ThrNLAware(ThrNLUnaware):
     """Processor use above 90 % adds the nearest worker, below 50 % removes the farthest (Gesscale, ICCCN 2021)."""
 
-    uses: ClassVar[tuple[Signal, ...]] = (Signal.WORKER_PLACE, Signal.WORKER_CHOICE)
+    uses: ClassVar[tuple[Signal, ...]] = (Signal.WORKER_PLACE, Signal.WORKER_CHOICE, Signal.PLACE_CHOICE)
     """What it can do without, and does better with."""
 
     def decide(self, now: Observation, known: Knowledge, memory: None) -> Decision:

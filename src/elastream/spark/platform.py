@@ -12,7 +12,7 @@ from elastream.core.protocols import Clock
 from elastream.core.slo import Slo
 from elastream.spark.jvm.listener import JvmListener
 from elastream.spark.jvm.snapshot import QuerySeen, Snapshot
-from elastream.spark.observe.observer import POOL, PROVIDES, Observer
+from elastream.spark.observe.observer import POOL, Observer, provided
 from elastream.spark.scale.executors import Executors, ExecutorUse, ScaleLimits, ShrinkBy
 from elastream.spark.scale.scheduler_backend import SparkBackend
 from elastream.spark.session import check, expected_executors, memory_bytes
@@ -32,7 +32,6 @@ class SparkPlatform:
     """All queries of one application. Watches it from the moment it is made; `close` takes everything away again."""
 
     name = "spark"
-    provides = PROVIDES
 
     def __init__(
         self,
@@ -49,6 +48,7 @@ class SparkPlatform:
     ) -> None:
         check(spark, shrink_by=shrink_by)
         self.version = str(spark.version)
+        self.provides = provided(emulated=emulated)
         self._context: Any = spark.sparkContext
         self._clock = clock
         self._watch = JvmListener.install(spark, asks_kafka=asks_kafka)

@@ -169,7 +169,7 @@ public class EventPlayer {
         }
     }
 
-    /** task, stage, attempt, executor, verdict, run ms, records, accumulable. */
+    /** task, stage, attempt, executor, verdict, run ms, records, accumulable or -, processor ms. */
     private void taskEnd(String[] words) {
         TaskInfo info = task(words);
         boolean well = words[5].equals("done");
@@ -178,7 +178,10 @@ public class EventPlayer {
         TaskMetrics metrics = new TaskMetrics();
         metrics.setExecutorRunTime(Long.parseLong(words[6]));
         metrics.inputMetrics().setRecordsRead(Long.parseLong(words[7]));
-        if (words.length > 8) {
+        if (words.length > 9) {
+            metrics.setExecutorCpuTime(Long.parseLong(words[9]) * 1000000);
+        }
+        if (words.length > 8 && !words[8].equals("-")) {
             List made = new ArrayList();
             made.add(accumulable(Long.valueOf(words[8])));
             info.setAccumulables(seq(made));

@@ -101,7 +101,7 @@ class Run:
         for key in TOTALS:
             assert now[key] >= self._last.get(key, 0), f"{key} fell"
         for name, executor in self._last.get("executors", {}).items():
-            for key in ("busy_ms", "records"):
+            for key in ("busy_ms", "records", "held_ms", "cpu_ms"):
                 assert now["executors"][name][key] >= executor[key], f"{key} of executor {name} fell"
 
     def _check_bounds(self, now: dict[str, Any]) -> None:
@@ -122,6 +122,8 @@ class Run:
             capacity_ms += self.application.cores * (until_ms - came_ms)
         assert now["busy_ms"] <= capacity_ms, "busier than all slots since the beginning"
         assert now["other_busy_ms"] <= now["busy_ms"]
+        for name, executor in now["executors"].items():
+            assert executor["cpu_ms"] <= executor["busy_ms"], f"executor {name} computed for longer than it was busy"
         if not self.faults.drop and not self.faults.delay:
             assert now["busy_ms"] == self.application.busy_ms
 

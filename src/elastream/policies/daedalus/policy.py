@@ -110,7 +110,7 @@ class Daedalus:
     needs: ClassVar[tuple[Need, ...]] = (
         Need(Signal.ARRIVED),
         Need(Signal.COMMITTED),
-        Need(Signal.WORKER_CPU),
+        Need(Signal.WORKER_CPU, stand_ins=(Signal.BUSY_SLOTS,)),
         Need(Signal.WORKER_RECORDS),
     )
     damped: ClassVar[bool] = True

@@ -93,7 +93,7 @@ class Gesscale:
         Need(Signal.BACKPRESSURE_TIME, stand_ins=(Signal.ARRIVED,)),
         Need(Signal.COMMITTED),
     )
-    uses: ClassVar[tuple[Signal, ...]] = (Signal.WORKER_PLACE, Signal.WORKER_CHOICE)
+    uses: ClassVar[tuple[Signal, ...]] = (Signal.WORKER_PLACE, Signal.WORKER_CHOICE, Signal.PLACE_CHOICE)
     """What it can do without, and does better with."""
 
     def __post_init__(self) -> None:

@@ -40,7 +40,7 @@ _ALWAYS = frozenset(
 def provides(model: DataflowModel) -> frozenset[Signal]:
     """Signals that such a job can fill: back-pressure only where something holds back, places only where there are."""
     holds_back = any(operator.buffer is not None for operator in model.operators)
-    places = {Signal.WORKER_PLACE} if model.places else set()
+    places = {Signal.WORKER_PLACE, Signal.PLACE_CHOICE} if model.places else set()
     return _ALWAYS | places | ({Signal.BACKPRESSURE_TIME} if holds_back else set())
 
 

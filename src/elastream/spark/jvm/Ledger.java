@@ -277,6 +277,7 @@ public class Ledger {
         Tally.Worker worker = (Tally.Worker) executors.get(info.executorId());
         if (worker != null) {
             worker.records += records(metrics);
+            worker.ended(metrics);
         }
         if (!begun) {
             // Those before the first that we saw began before we watched.

@@ -194,6 +194,11 @@ public class Tally {
             : metrics.executorRunTime() + metrics.executorDeserializeTime() + metrics.resultSerializationTime();
     }
 
+    /** Processor time of a task's thread, by its executor; what other threads and processes did for it is not in it. */
+    public static long cpuNs(TaskMetrics metrics) {
+        return metrics == null ? 0 : metrics.executorCpuTime() + metrics.executorDeserializeCpuTime();
+    }
+
     public static class Task {
         public final long id;
         public final Stage stage;
@@ -222,6 +227,9 @@ public class Tally {
         public long busyMs = 0;
         public long otherBusyMs = 0;
         public long records = 0;
+        /** Of tasks that have ended: time for which they held a slot, and processor time of their threads. */
+        private long heldMs = 0;
+        private long cpuNs = 0;
         private final long sinceMs;
         private long countedMs;
         private int others = 0;
@@ -262,6 +270,11 @@ public class Tally {
             otherBusyMs += other ? more : 0;
         }
 
+        public void ended(TaskMetrics metrics) {
+            heldMs += held(metrics);
+            cpuNs += cpuNs(metrics);
+        }
+
         public Map map() {
             int running = Math.min(cores, tasks.size());
             int other = Math.min(cores, others);
@@ -273,6 +286,9 @@ public class Tally {
             map.put("other_running", Integer.valueOf(other));
             map.put("busy_ms", Long.valueOf(busyMs));
             map.put("records", Long.valueOf(records));
+            map.put("held_ms", Long.valueOf(heldMs));
+            // A thread that a task held a slot for used no more than that, whatever clocks say.
+            map.put("cpu_ms", Long.valueOf(Math.min(cpuNs / 1000000, busyMs)));
             return map;
         }
     }

@@ -120,6 +120,9 @@ class ExecutorSeen:
     """Tasks of no query."""
     busy_s: float
     records: float
+    held_s: float | None = None
+    """Time for which its ended tasks held a slot, and what their threads computed in it; totals that never fall."""
+    cpu_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -343,6 +346,7 @@ def _stage(raw: Json) -> StageSeen:
 
 def _executor(item: tuple[str, Json]) -> ExecutorSeen:
     name, raw = item
+    held_ms, cpu_ms = _number(raw, "held_ms"), _number(raw, "cpu_ms")
     return ExecutorSeen(
         id=name,
         host=_text(raw, "host"),
@@ -352,6 +356,8 @@ def _executor(item: tuple[str, Json]) -> ExecutorSeen:
         other_running=_int(raw, "other_running") or 0,
         busy_s=(_number(raw, "busy_ms") or 0.0) / 1000,
         records=_number(raw, "records") or 0.0,
+        held_s=None if held_ms is None else held_ms / 1000,
+        cpu_s=None if cpu_ms is None else cpu_ms / 1000,
     )
 
 

@@ -20,7 +20,7 @@ from elastream.spark.observe.pool_tracker import POOL, PoolSeen, PoolTracker
 from elastream.spark.observe.query_tracker import QueryTracker, SnapshotTime
 from elastream.spark.scale.roster import Registered
 
-__all__ = ["POOL", "PROVIDES", "Observer", "PoolSizes"]
+__all__ = ["POOL", "PROVIDES", "Observer", "PoolSizes", "provided"]
 
 PROVIDES = frozenset(
     {
@@ -42,6 +42,13 @@ PROVIDES = frozenset(
         Signal.WORKER_CHOICE,
     }
 )
+
+
+def provided(*, emulated: bool) -> frozenset[Signal]:
+    """Signals of one application. What executors on other hosts do not tell is said look by look."""
+    # Emulated slots sleep: what the processor does says nothing of them.
+    return PROVIDES - {Signal.WORKER_CPU} if emulated else PROVIDES
+
 
 # A query that has ended is shown for a while, so that its end is seen, and forgotten after that.
 _SHOWN_AFTER_END_S = 120.0
@@ -110,14 +117,16 @@ class Observer:
             worker_memory_bytes=self._worker_memory_bytes,
         )
         others = sum(executor.other_running for executor in look.executors.values() if executor.removed_s is None)
+        pool = self._pooling.pool(seen, look, self._usage(), at_s)
         return Observation(
             at_s=at_s,
             utc_s=utc_s,
             application=self._application,
-            pools=(self._pooling.pool(seen, look, self._usage(), at_s),),
+            pools=(pool,),
             queries=queries,
             other_busy_slots=Reading(float(others), at_s),
             cluster_workers=sizes.room,
+            lacks=self._pooling.lacks(),
         )
 
     def watched_only(self) -> tuple[str, ...]:

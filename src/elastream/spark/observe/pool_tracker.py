@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from elastream.core.observation import Pool, Reading, Worker
-from elastream.spark.jvm.snapshot import Snapshot
+from elastream.core.signals import Signal
+from elastream.spark.jvm.snapshot import ExecutorSeen, Snapshot
 from elastream.spark.observe.host_usage import Usage
+from elastream.spark.observe.task_cpu import TaskCpu
 
 POOL = "executors"
 
@@ -33,7 +35,19 @@ class PoolTracker:
         # Emulated slots sleep: the processor says nothing of them, and busy slots stand in.
         self._emulated = emulated
         self._first_seen_s: dict[str, float] = {}
-        self._used: dict[str, tuple[float, float]] = {}
+        self._here: set[str] = set()
+        """Executors whose process was seen on this host. One that is registered and was never seen is elsewhere."""
+        self._task_cpu = TaskCpu()
+        self._used: dict[str, tuple[str, float, float]] = {}
+        """By executor, of the last look: source, processor seconds, time."""
+
+    def lacks(self) -> dict[Signal, str]:
+        """What cannot be told of the executors of the last look, and why."""
+        elsewhere = len(self._first_seen_s.keys() - self._here)
+        if not elsewhere:
+            return {}
+        of = f"{elsewhere} of {len(self._first_seen_s)} executors"
+        return {Signal.WORKER_MEMORY: f"the processes of {of} cannot be seen from the driver's host"}
 
     def pool(self, seen: PoolSeen, look: Snapshot, usage: Mapping[str, Usage], at_s: float) -> Pool:
         """The pool as of a look."""
@@ -44,6 +58,8 @@ class PoolTracker:
         starting = sorted(usage.keys() - names.keys() - gone - self._first_seen_s.keys())
         self._first_seen_s = {name: self._first_seen_s.get(name, at_s) for name in names}
         self._used = {name: used for name, used in self._used.items() if name in names}
+        self._here = {name for name in names if name in usage or name in self._here}
+        self._task_cpu.keep(set(names))
         workers = [self._worker(name, name in leaving, seen, look, usage, at_s) for name in names]
         workers += [Worker(id=name, state="starting", since_s=at_s, pid=usage[name].pid) for name in starting]
         return Pool(
@@ -64,10 +80,8 @@ class PoolTracker:
         self, name: str, leaving: bool, seen: PoolSeen, look: Snapshot, usage: Mapping[str, Usage], at_s: float
     ) -> Worker:
         executor, process = look.executors.get(name), usage.get(name)
-        used_s = None if process is None else process.cpu_s
-        if self._emulated:
-            used_s = None if executor is None else executor.busy_s
-        cpu = None if used_s is None else self._cpu(name, used_s, seen.slots_per_worker, at_s)
+        source, used_s = self._processor_time(executor, process, at_s)
+        cpu = None if used_s is None else self._cpu(name, source, used_s, seen.slots_per_worker, at_s)
         return Worker(
             id=name,
             state="leaving" if leaving else "ready",
@@ -76,16 +90,26 @@ class PoolTracker:
             node=None if executor is None else executor.host,
             running_tasks=0 if executor is None else executor.running + executor.other_running,
             cpu=cpu,
-            cpu_from=None if cpu is None else "busy-slots" if self._emulated else "proc",
+            cpu_from=None if cpu is None else source,
             memory_bytes=None if process is None else Reading(process.memory_bytes, at_s),
             records=Reading(0.0 if executor is None else executor.records, at_s),
         )
 
-    def _cpu(self, name: str, used_s: float, slots: int, at_s: float) -> Reading | None:
+    def _processor_time(
+        self, executor: ExecutorSeen | None, process: Usage | None, at_s: float
+    ) -> tuple[str, float | None]:
+        """Where it was read, and the total."""
+        if self._emulated:
+            return "busy-slots", None if executor is None else executor.busy_s
+        if process is not None:
+            return "proc", process.cpu_s
+        return "tasks", None if executor is None else self._task_cpu.update(executor, at_s)
+
+    def _cpu(self, name: str, source: str, used_s: float, slots: int, at_s: float) -> Reading | None:
         """Share of its slots since the last look."""
         before = self._used.get(name)
-        self._used[name] = used_s, at_s
+        self._used[name] = source, used_s, at_s
         # A Python worker that was killed takes its time with it.
-        if before is None or used_s < before[0] or at_s <= before[1]:
+        if before is None or before[0] != source or used_s < before[1] or at_s <= before[2]:
             return None
-        return Reading((used_s - before[0]) / (at_s - before[1]) / slots, at_s)
+        return Reading((used_s - before[1]) / (at_s - before[2]) / slots, at_s)
