@@ -73,6 +73,65 @@ MUTANTS = (
         after="        if True:",
         test="tests/unit/test_controller.py"
         "::test_no_garbage_is_collected_in_the_middle_of_a_tick_and_who_collects_none_is_left_alone",
+        fault="totals that lack what was lost are shown as if they were whole",
+        file="src/elastream/spark/observe/observer.py",
+        before="queries=tuple(map(without_totals, queries)) if is_lossy else queries,",
+        after="queries=queries,",
+        test="tests/unit/spark/test_losses.py::test_readings_are_unknown_in_the_look_that_finds_a_loss_and_in_no_other",
+    ),
+    Mutant(
+        fault="a rate is told across a loss of events",
+        file="src/elastream/spark/observe/observer.py",
+        before="dict.fromkeys(ADDED_UP, REASON) if is_lossy else {}",
+        after="dict[Signal, str]()",
+        test="tests/unit/spark/test_losses.py::test_no_rate_is_told_across_a_loss",
+    ),
+    Mutant(
+        fault="nobody is told of lost events",
+        file="src/elastream/loop/controller.py",
+        before="(*now.troubles, *planned.troubles,",
+        after="(*planned.troubles,",
+        test="tests/unit/test_controller.py::test_what_went_wrong_with_looking_is_told_once_though_there_is_a_look",
+    ),
+    Mutant(
+        fault="a batch of which events were lost has a cost",
+        file="src/elastream/spark/observe/query_tracker.py",
+        before="busy_s=work.busy_s if is_whole else None",
+        after="busy_s=work.busy_s",
+        test="tests/unit/spark/test_losses.py::test_the_cost_of_a_batch_of_which_events_were_lost_is_unknown_and_that_of_the_next_is_known",
+    ),
+    Mutant(
+        fault="an event that was dropped counts again when it is missed",
+        file="src/elastream/spark/observe/losses.py",
+        before="max(0, look.lost - look.dropped)",
+        after="look.lost",
+        test="tests/unit/spark/test_losses.py::"
+        "test_what_was_dropped_before_we_listened_and_what_is_missed_a_minute_after_it_was_dropped_is_no_new_loss",
+    ),
+    Mutant(
+        fault="an overloaded application whose events are lost is left to starve",
+        file="src/elastream/core/guards/starvation.py",
+        before="_running_share(pool) if is_blind else known",
+        after="known",
+        test="tests/unit/guards/test_starvation.py"
+        "::test_where_events_were_lost_the_tasks_that_run_now_say_whether_slots_are_full",
+    ),
+    Mutant(
+        fault="ds2 measures an interval across a loss of events",
+        file="src/elastream/policies/ds2/policy.py",
+        before='return {**memory, "began": None}',
+        after="pass",
+        test="tests/unit/spark/test_losses.py::test_ds2_measures_no_interval_across_a_loss",
+    ),
+    Mutant(
+        fault="a model is measured across a loss of events",
+        file="src/elastream/simulator/calibration.py",
+        before="    looks = _without_gaps(looks)\n",
+        after="",
+        test="tests/unit/simulator/test_measured.py"
+        "::test_of_a_run_in_which_events_were_lost_the_longest_part_without_a_loss_is_measured",
+    ),
+    Mutant(
         fault="executors on other hosts have no processor use",
         file="src/elastream/spark/observe/pool_tracker.py",
         before='return "tasks", None if executor is None else',

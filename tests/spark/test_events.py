@@ -7,6 +7,7 @@ from uuid import UUID
 
 import pytest
 
+from elastream.core.signals import Signal
 from tests.spark.events.fuzzing import PROFILES, Run
 from tests.spark.events.jvm import EventPlayer, jvm
 from tests.unit.spark.reading import fold, observing
@@ -161,6 +162,21 @@ def test_a_task_whose_end_was_lost_is_busy_until_its_stage_ends_and_is_counted_a
     assert after.busy_s == 20.0
     assert after.executors["1"].running == 0
     assert after.failures == 1
+
+
+def test_what_was_lost_is_told_and_makes_a_look_lack_what_is_added_up(player: EventPlayer) -> None:
+    observer = observing()
+    player.tell(active(1))
+    player.play([("executor", 1, 4), *batch(1, tasks=2), ("task", 1, 1, 0, 1), ("task", 2, 1, 0, 1)])
+    player.pass_time(10_000)
+    player.play([ended(1, 1), ("stage-end", 1, 0, 2, "done", 1)])
+    assert not fold(observer, player.look(), 1_000.0).troubles
+    player.pass_time(60_000)
+    now = fold(observer, player.look(), 1_060.0)
+    assert now.troubles[0].startswith("events of Spark were lost in the last minute, 1 never came: ")
+    assert Signal.BUSY_TIME in now.lacks
+    assert now.queries[0].operators[0].busy_s is None
+    assert Signal.BUSY_TIME not in fold(observer, player.look(), 1_065.0).lacks
 
 
 def test_the_next_batch_ends_what_was_open_of_the_one_before(player: EventPlayer) -> None:

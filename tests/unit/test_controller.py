@@ -442,6 +442,20 @@ def test_a_signal_that_the_policy_needs_and_that_lacks_is_a_trouble_told_once_an
     assert told(caplog) == [*first.troubles, "all is well again"]
 
 
+def test_what_went_wrong_with_looking_is_told_once_though_there_is_a_look(caplog: pytest.LogCaptureFixture) -> None:
+    loop = Loop()
+    lost = 0
+    loop.world.look = lambda: replace(observation(loop.clock.now_s(), ready=3), troubles=(f"{lost} events were lost",))
+    for lost in (3, 5):
+        tick = loop.tick()
+        assert tick.troubles == (f"{lost} events were lost",)
+        assert tick.decision is not None
+        assert size(tick.decision) == 7
+    loop.world.look = None
+    loop.tick()
+    assert told(caplog) == ["3 events were lost", "all is well again"]
+
+
 def test_what_stands_in_for_a_signal_that_lacks_is_told_once_and_is_no_trouble(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

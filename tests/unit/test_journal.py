@@ -66,7 +66,7 @@ def full_tick() -> Tick:
     )
     pool = replace(now.pools[0], workers=(worker,), leaving=1, busy_slot_s=Reading(3.0, 9.0))
     now = replace(now, pools=(pool,), queries=(query,), cluster_workers=0, other_busy_slots=Reading(0.0, 9.0))
-    now = replace(now, lacks={Signal.WORKER_MEMORY: "1 of 1 executors is elsewhere"})
+    now = replace(now, lacks={Signal.WORKER_MEMORY: "1 of 1 executors is elsewhere"}, troubles=("3 events were lost",))
     decision = Decision(
         allocation={"executors": 3},
         reason="a reason",

@@ -37,6 +37,7 @@ NO_PROMISE = "the owner's promise, not Spark's"
 NOT_EVERYWHERE: dict[str, Entry] = {
     "Observation.cluster_workers": nowhere("nobody asked for more than there was room for"),
     "Observation.lacks": nowhere("all executors ran on the host that was asked"),
+    "Observation.troubles": nowhere("nothing was lost"),
     "Pool.worker_memory_bytes": nowhere("a setting of the application that was not recorded"),
     "Worker.delays_ms": nowhere("Spark measures no network"),
     "Query.state": only(WINDOW, JOIN, otherwise=NO_STATE),

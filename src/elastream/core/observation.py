@@ -338,6 +338,8 @@ class Observation:
     """Workers this application could have at most, over all pools, for lack of room."""
     lacks: Mapping[Signal, str] = field(default_factory=dict)
     """Signals that the platform provides and cannot fill as of this look, with the reason."""
+    troubles: tuple[str, ...] = ()
+    """What went wrong with looking, a sentence for each, though there is a look."""
 
     def pool(self, name: str) -> Pool:
         """The pool of that name."""

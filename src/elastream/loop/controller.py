@@ -139,7 +139,7 @@ class Controller:
         needs, declared = self.planner.policy.needs, self.planner.known.declared
         lack = find_lack(needs, declared, now.lacks)
         self._tell_stand_in(find_stand_in(needs, declared, now.lacks))
-        return now, planned, planned.troubles if lack is None else (*planned.troubles, lack)
+        return now, planned, (*now.troubles, *planned.troubles, *(() if lack is None else (lack,)))
 
     def _tell_stand_in(self, now: str | None) -> None:
         """Once per change: to decide by another signal is no failure, but the reader of a decision should know."""

@@ -18,7 +18,10 @@ def sanitize_observation(now: Observation) -> Observation:
     fit = sanitizer()
     queries = tuple(_query(query, fit) for query in now.queries)
     lacks = {signal: fit.line(reason) for signal, reason in now.lacks.items()}
-    return now if (queries, lacks) == (now.queries, now.lacks) else replace(now, queries=queries, lacks=lacks)
+    troubles = tuple(map(fit.line, now.troubles))
+    if (queries, lacks, troubles) == (now.queries, now.lacks, now.troubles):
+        return now
+    return replace(now, queries=queries, lacks=lacks, troubles=troubles)
 
 
 def sanitize_tick(tick: Tick) -> Tick:

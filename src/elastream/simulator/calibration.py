@@ -17,6 +17,7 @@ import numpy as np
 
 from elastream.core.errors import BadInput
 from elastream.core.observation import Observation, OperatorWork, Query, Reading
+from elastream.core.signals import Signal
 from elastream.simulator.microbatch.model import ApplicationModel, QueryModel, SourceModel, StageModel, StateModel
 from elastream.simulator.pool_model import PoolModel
 
@@ -27,6 +28,7 @@ LEAST_BATCHES = 8
 _COMMITTING = ("commitOffsets", "commitBatch", "commit")
 # Below this, the records of batches are too much alike to tell work per record from what a batch costs anyway.
 _LEAST_SPREAD = 0.1
+_COUNTED = {Signal.RECORDS_IN, Signal.RECORDS_OUT, Signal.BUSY_TIME, Signal.DRIVER_TIME}
 # Share of a stage's records that come in every batch, whatever the load, above which they count as a fixed cost.
 _MOST_FIXED = 0.3
 
@@ -43,6 +45,7 @@ class CostFit:
 
 def measured(looks: Sequence[Observation], name: str, doc: str = "") -> ApplicationModel:
     """The model of all queries that ran long enough."""
+    looks = _without_gaps(looks)
     names = list(dict.fromkeys(query.name for now in looks for query in now.queries))
     queries = [_query(each, [_of(now, each) for now in looks]) for each in names]
     found = [query for query in queries if query is not None]
@@ -106,6 +109,12 @@ def fitted(records: Sequence[float], batches: Sequence[float], busy_s: Sequence[
     return CostFit(
         per_record_s=float(work), per_batch_s=float(fixed), noise=float(off.std()) if known.sum() > 2 else 0.0
     )
+
+
+def _without_gaps(looks: Sequence[Observation]) -> Sequence[Observation]:
+    """The longest part of a run in which nothing of what is added up was lost."""
+    gaps = [place for place, now in enumerate(looks) if not _COUNTED.isdisjoint(now.lacks)]
+    return max((looks[start + 1 : end] for start, end in pairwise([-1, *gaps, len(looks)])), key=len)
 
 
 def _of(now: Observation, name: str) -> Query | None:

@@ -9,7 +9,8 @@ from elastream.core.decision import Decision
 from elastream.core.errors import BadInput
 from elastream.core.guards.starvation import Starvation, Steps
 from elastream.core.knowledge import Knowledge
-from elastream.core.observation import Observation, Query, Reading, RunningBatch, RunningStage
+from elastream.core.observation import Observation, Query, Reading, RunningBatch, RunningStage, Worker
+from elastream.core.signals import Signal
 from tests.making import asking, observation, query, size
 
 
@@ -83,6 +84,23 @@ def test_where_tasks_cannot_be_seen_a_growing_backlog_beside_full_slots_says_the
 
     assert size(guarded([blind(at, 1.0) for at in (0.0, 5.0, 10.0)])) == 2
     assert size(guarded([blind(at, 0.9) for at in (0.0, 5.0, 10.0)])) == 1
+
+
+@pytest.mark.parametrize(("running", "workers"), [(1, 2), (0, 1), (None, 1)])
+def test_where_events_were_lost_the_tasks_that_run_now_say_whether_slots_are_full(
+    running: int | None, workers: int
+) -> None:
+    """Events are lost when there are most of them, and then a hold does most harm."""
+
+    def lossy(at_s: float) -> Observation:
+        now = look(at_s, most=40)
+        worker = Worker(id="1", state="ready", since_s=0.0, running_tasks=running)
+        pool = replace(now.pools[0], busy_slot_s=None, workers=(worker,))
+        return replace(now, pools=(pool,), lacks={Signal.BUSY_SLOTS: "events were lost"})
+
+    decision = guarded([lossy(at_s) for at_s in (0.0, 5.0, 10.0)])
+    assert size(decision) == workers
+    assert not decision.adjustments or "100% of 1 slots are busy now" in decision.adjustments[0].reason
 
 
 def test_slots_that_other_work_holds_count_on_top_of_what_a_policy_sets() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from elastream.core.errors import BadInput
 from elastream.core.observation import Observation, OperatorWork, Pool, Query, Reading, Source
+from elastream.core.signals import Signal
 from elastream.core.topology import Edge, Operator, Topology
 from elastream.policies import policies
 from elastream.simulator.calibration import cut_into, fitted, measured
@@ -60,6 +61,16 @@ def test_a_measured_model_is_read_again_from_its_file(tmp_path: Path) -> None:
         assert query.slot_s_per_record() == pytest.approx(right.slot_s_per_record(), rel=1e-3)
         assert (query.trigger, query.topology()) == (right.trigger, right.topology())
         assert query.state.bytes_per_record == pytest.approx(right.state.bytes_per_record, rel=1e-3)
+
+
+def test_of_a_run_in_which_events_were_lost_the_longest_part_without_a_loss_is_measured() -> None:
+    batches = range(60)
+    rows = [10_000.0 * (1 + number % 5) for number in batches]
+    looks = [look(sum(rows[:ended]), 1_000.0 * ended, ended) for ended in batches for _ in range(2)]
+    lost = [replace(now, lacks={Signal.BUSY_TIME: "events were lost"}) for now in looks[30:31]]
+    # What was lost is in no total after it.
+    after = [look(sum(rows[:ended]) / 9, 1_000.0 * ended, ended) for ended in batches[15:] for _ in range(2)]
+    assert measured([*looks[:30], *lost, *after], "x") == measured(after, "x")
 
 
 def test_with_a_steady_load_all_time_is_put_on_the_records() -> None:

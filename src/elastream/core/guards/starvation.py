@@ -81,9 +81,12 @@ class Starvation(LetsThePolicySpeak):
 
     def _starves(self, pool: Pool, now: Observation, known: Knowledge) -> str | None:
         """Why a pool should grow although something is not known; None if holding does no harm."""
-        if pool.ready < 1 or pool.in_flux or not self._has_settled(pool, known):
+        # Events are lost when there are most of them: then the tasks that run now must do.
+        is_blind = Signal.BUSY_SLOTS in now.lacks
+        watched = Signal.READY if is_blind else Signal.BUSY_SLOTS
+        if pool.ready < 1 or pool.in_flux or not self._has_settled(watched, pool, known):
             return None
-        busy = known.busy_share(pool, self.settle_s)
+        busy = _running_share(pool) if is_blind else known.busy_share(pool, self.settle_s)
         if busy is None or busy < _FULL_WITH_WAITING:
             return None
         limited = {one.query for one in find_bottlenecks(now, known)}
@@ -93,18 +96,26 @@ class Starvation(LetsThePolicySpeak):
                 if wants is not None:
                     others = now.other_busy_slots.value if now.other_busy_slots else 0.0
                     work = f" ({others:.0f} by work of no query)" if others else ""
+                    since = "are busy now" if is_blind else f"have been busy for {self.settle_s:g} s"
                     return (
-                        f"{busy:.0%} of {pool.slots} slots have been busy for {self.settle_s:g} s{work} and {wants}: "
+                        f"{busy:.0%} of {pool.slots} slots {since}{work} and {wants}: "
                         "as long as it gets too few slots it cannot be measured"
                     )
         return None
 
-    def _has_settled(self, pool: Pool, known: Knowledge) -> bool:
+    def _has_settled(self, watched: Signal, pool: Pool, known: Knowledge) -> bool:
         """Whether the last change has arrived, and slots were watched for long enough since."""
-        if not known.covers(Signal.BUSY_SLOTS, pool.name, self.settle_s):
+        if not known.covers(watched, pool.name, self.settle_s):
             return False
         last = next((action for action in reversed(known.actions) if action.pool == pool.name), None)
         return last is None or (last.done_s is not None and known.now_s - last.done_s >= self.settle_s)
+
+
+def _running_share(pool: Pool) -> float | None:
+    """Share of the slots that run a task at this moment."""
+    tasks = [worker.running_tasks for worker in pool.workers if worker.state == "ready"]
+    known = [number for number in tasks if number is not None]
+    return min(1.0, sum(known) / pool.slots) if known and len(known) == len(tasks) else None
 
 
 def _wants(query: Query, known: Knowledge, busy: float) -> str | None:

@@ -173,6 +173,9 @@ class DS2:
         """Measure: when an interval has passed, work out what it asks for."""
         memory = self._noticed(memory, now)
         began = memory["began"]
+        if any(need.signal in now.lacks for need in self.needs):
+            # What was lost is in no total: no interval may begin before that and end after it.
+            return {**memory, "began": None}
         if began is None:
             warm_s = self.warm_up_s if self.warm_at_start else 0.0
             return {**memory, "began": totals(now), "warm_until_s": max(memory["warm_until_s"], now.at_s + warm_s)}

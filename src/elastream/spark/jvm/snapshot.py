@@ -230,11 +230,22 @@ class Snapshot:
     stages: tuple[StageSeen, ...] = ()
     events: tuple[QueryEvent, ...] = ()
     shapes: Mapping[int, tuple[PlanNode, ...]] = field(default_factory=dict)
-    failures: int = 0
-    """Events that we could not read, and events that were lost on the way to us."""
+    unread: int = 0
+    """Events that our listener could not read, so far."""
+    lost: int = 0
+    """Events that must have been and never came."""
+    dropped: int = 0
+    """Events that Spark dropped because its queue to us was full."""
+    query_failures: int = 0
+    """Queries that could not be asked what they are doing."""
     failure: str | None = None
     malformed: int = 0
     took_s: float | None = None
+
+    @property
+    def failures(self) -> int:
+        """Everything that went wrong in the JVM."""
+        return self.unread + self.lost + self.dropped + self.query_failures
 
 
 def parse_snapshot(text: str) -> Snapshot:
@@ -257,7 +268,10 @@ def parse_snapshot(text: str) -> Snapshot:
         stages=parts.read(raw.get("stages"), _stage),
         events=parts.read(raw.get("events"), _event),
         shapes=dict(parts.read(shapes.items() if isinstance(shapes, dict) else (), _shape)),
-        failures=sum(_int(raw, key) or 0 for key in ("failures", "query_failures", "lost", "dropped")),
+        unread=_int(raw, "failures") or 0,
+        lost=_int(raw, "lost") or 0,
+        dropped=_int(raw, "dropped") or 0,
+        query_failures=_int(raw, "query_failures") or 0,
         failure=_text(raw, "failure") or _text(raw, "query_failure"),
         malformed=parts.malformed,
         took_s=None if (took := _number(raw, "took_us")) is None else took / 1e6,

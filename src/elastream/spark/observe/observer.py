@@ -16,8 +16,9 @@ from elastream.core.signals import Signal
 from elastream.core.slo import Slo
 from elastream.spark.jvm.snapshot import Snapshot, StageSeen
 from elastream.spark.observe.host_usage import HostUsage, Usage
+from elastream.spark.observe.losses import ADDED_UP, REASON, Losses
 from elastream.spark.observe.pool_tracker import POOL, PoolSeen, PoolTracker
-from elastream.spark.observe.query_tracker import QueryTracker, SnapshotTime
+from elastream.spark.observe.query_tracker import QueryTracker, SnapshotTime, without_totals
 from elastream.spark.scale.roster import Registered
 
 __all__ = ["POOL", "PROVIDES", "Observer", "PoolSizes", "provided"]
@@ -95,6 +96,7 @@ class Observer:
         # Where executors run elsewhere, another source of their use can stand in for this host's.
         self._usage = HostUsage(application).read if usage is None else usage
         self._pooling = PoolTracker(emulated=emulated)
+        self._losses = Losses()
         self._queries: dict[str, QueryTracker] = {}
         self._ahead_s: float | None = None
 
@@ -104,7 +106,8 @@ class Observer:
         """The application as of a look that ended at `at_s` on the loop's clock."""
         moment = self._moment(look, at_s)
         self.malformed += look.malformed
-        self._take_events(look, moment)
+        is_lossy = self._losses.update(look, self.malformed, at_s)
+        self._take_events(look, moment, is_lossy=is_lossy)
         queries = self._shown(look, moment)
         seen = PoolSeen(
             slots_per_worker=self._slots_per_worker,
@@ -117,17 +120,27 @@ class Observer:
             worker_memory_bytes=self._worker_memory_bytes,
         )
         others = sum(executor.other_running for executor in look.executors.values() if executor.removed_s is None)
-        pool = self._pooling.pool(seen, look, self._usage(), at_s)
+        pool = self._pooling.pool(seen, look, self._usage(), at_s, is_lossy=is_lossy)
         return Observation(
             at_s=at_s,
             utc_s=utc_s,
             application=self._application,
             pools=(pool,),
-            queries=queries,
+            queries=tuple(map(without_totals, queries)) if is_lossy else queries,
             other_busy_slots=Reading(float(others), at_s),
             cluster_workers=sizes.room,
-            lacks=self._pooling.lacks(),
+            lacks=self._lacks(is_lossy=is_lossy),
+            troubles=self._losses.troubles(),
         )
+
+    def _lacks(self, *, is_lossy: bool) -> dict[Signal, str]:
+        lost = dict.fromkeys(ADDED_UP, REASON) if is_lossy else {}
+        # A batch of which events were lost may end later than the look that found it out.
+        if any(query.has_lost_driver_time for query in self._queries.values()):
+            lost[Signal.DRIVER_TIME] = REASON
+        lacks = lost | self._pooling.lacks()
+        # Where processes cannot be seen, tasks tell what they computed.
+        return lacks | {Signal.WORKER_CPU: REASON} if is_lossy and Signal.WORKER_MEMORY in lacks else lacks
 
     def watched_only(self) -> tuple[str, ...]:
         """What was seen so far that no policy can act on, a sentence for each source."""
@@ -140,7 +153,9 @@ class Observer:
             self._ahead_s = ahead_s
         return SnapshotTime(at_s=at_s, utc_s=look.utc_s, ahead_s=self._ahead_s)
 
-    def _take_events(self, look: Snapshot, moment: SnapshotTime) -> None:
+    def _take_events(self, look: Snapshot, moment: SnapshotTime, *, is_lossy: bool) -> None:
+        for known in self._queries.values():
+            known.has_lost_driver_time = False
         ended: dict[str, list[StageSeen]] = {}
         for stage in look.stages:
             if stage.query is not None and stage.ended_s is not None:
@@ -153,6 +168,8 @@ class Observer:
             following = self._following(seen.id)
             following.started(seen.run, seen.name)
             following.see(seen, moment)
+            if is_lossy:
+                following.lose_events(seen.batch)
         # Stages before the progress of their batch, which asks for their totals.
         for query, stages in ended.items():
             for stage in stages:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from elastream.core.observation import Pool, Reading, Worker
 from elastream.core.signals import Signal
@@ -49,8 +49,10 @@ class PoolTracker:
         of = f"{elsewhere} of {len(self._first_seen_s)} executors"
         return {Signal.WORKER_MEMORY: f"the processes of {of} cannot be seen from the driver's host"}
 
-    def pool(self, seen: PoolSeen, look: Snapshot, usage: Mapping[str, Usage], at_s: float) -> Pool:
-        """The pool as of a look."""
+    def pool(
+        self, seen: PoolSeen, look: Snapshot, usage: Mapping[str, Usage], at_s: float, *, is_lossy: bool = False
+    ) -> Pool:
+        """The pool as of a look; of one that has lost events, without what is added up from them."""
         names = dict.fromkeys((*seen.ready, *seen.leaving))
         leaving = set(seen.leaving)
         # One that was registered and has gone may have a process for a moment longer.
@@ -71,10 +73,18 @@ class PoolTracker:
             requested=seen.requested,
             ready=len(seen.ready),
             leaving=len(seen.leaving),
-            workers=tuple(workers),
+            workers=tuple(map(self._without_totals, workers)) if is_lossy else tuple(workers),
             worker_memory_bytes=seen.worker_memory_bytes,
-            busy_slot_s=Reading(look.busy_s, at_s),
+            busy_slot_s=None if is_lossy else Reading(look.busy_s, at_s),
         )
+
+    def _without_totals(self, worker: Worker) -> Worker:
+        source, _, _ = self._used.get(worker.id, ("", 0.0, 0.0))
+        if source == "proc":
+            return replace(worker, records=None)
+        # Nor is anything said from the look before to the next one.
+        self._used.pop(worker.id, None)
+        return replace(worker, records=None, cpu=None, cpu_from=None)
 
     def _worker(
         self, name: str, leaving: bool, seen: PoolSeen, look: Snapshot, usage: Mapping[str, Usage], at_s: float

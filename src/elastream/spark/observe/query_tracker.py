@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -58,6 +58,10 @@ class QueryTracker:
         self._works = OperatorTotals()
         self._inputs: list[SourceTracker] = []
         self._driver_s = 0.0
+        self.has_lost_driver_time = False
+        """Whether a batch of which events were lost has ended in this look."""
+        self._lost_until = -1
+        """Of batches up to this one events were lost."""
         self._batches: dict[int, BatchWork] = {}
         self._progress: Json | None = None
         self._finished: FinishedBatch | None = None
@@ -78,7 +82,12 @@ class QueryTracker:
         self.ended_s = self._error = self._progress = None
         self._has_waited = False
         self._batches.clear()
+        self._lost_until = -1
         self._works.restart()
+
+    def lose_events(self, batch: int | None) -> None:
+        """Events of the present batch, or of some before it, were lost: what their tasks did is not known."""
+        self._lost_until = max(self._lost_until, -1 if batch is None else batch)
 
     def terminated(self, event: QueryEvent, at_s: float) -> None:
         """A run has ended."""
@@ -104,8 +113,10 @@ class QueryTracker:
         self._batches = {batch: kept for batch, kept in self._batches.items() if batch > number}
         self._is_foreach = str((progress.get("sink") or {}).get("description", "")).startswith("ForeachBatchSink")
         rows, limited = self._take_sources(progress, began_utc_s, ended_s, moment)
-        driver_s = max(0.0, duration_s - united_s(work.spans))
-        self._driver_s += driver_s
+        is_whole = number > self._lost_until
+        driver_s = max(0.0, duration_s - united_s(work.spans)) if is_whole else None
+        self._driver_s += driver_s or 0.0
+        self.has_lost_driver_time = self.has_lost_driver_time or not is_whole
         self._take_sink(progress)
         self._works.batch_ended()
         if progress.get("stateOperators"):
@@ -117,11 +128,11 @@ class QueryTracker:
             started_s=ended_s - duration_s,
             ended_s=ended_s,
             rows=rows,
-            busy_s=work.busy_s,
+            busy_s=work.busy_s if is_whole else None,
             limited=limited,
             driver_s=driver_s,
-            critical_s=work.critical_s(),
-            longest=work.longest_task(),
+            critical_s=work.critical_s() if is_whole else None,
+            longest=work.longest_task() if is_whole else None,
             parts_s=durations,
         )
 
@@ -136,7 +147,9 @@ class QueryTracker:
                 return None, None
             given = self._inputs[place]
             given.report(moment.monotonic(began_utc_s), source.get("latestOffset"))
-            scanned = self._works.read_in(place, int(progress["batchId"])) if given.is_files else None
+            number = int(progress["batchId"])
+            is_whole = number > self._lost_until
+            scanned = self._works.read_in(place, number) if given.is_files and is_whole else None
             read.append(given.take(source, ended_s, is_foreach=self._is_foreach, scanned=scanned))
             if read[-1].stretches is not None and all(one.is_sampled for one in self._inputs):
                 self._delays.add(read[-1].stretches)
@@ -176,7 +189,7 @@ class QueryTracker:
             running=running,
             finished=self._finished,
             batches=Reading(self._batches_before(seen), at_s),
-            driver_s=Reading(self._driver_s, at_s),
+            driver_s=None if self.has_lost_driver_time else Reading(self._driver_s, at_s),
             other_s=Reading(self._works.unmatched_s, at_s),
             state=self._keyed_state(at_s),
             delay=self._delays.at(at_s) if self._inputs and all(one.is_sampled for one in self._inputs) else None,
@@ -311,6 +324,12 @@ class QueryTracker:
             bytes=total("memoryUsedBytes"),
             commit_s=total("commitTimeMs", 0.001),
         )
+
+
+def without_totals(query: Query) -> Query:
+    """The query of a look that has lost events: what is added up from them would be too low."""
+    operators = tuple(replace(work, records_in=None, records_out=None, busy_s=None) for work in query.operators)
+    return replace(query, operators=operators, driver_s=None, other_s=None)
 
 
 def shown_name(name: str | None, query: str) -> str:
