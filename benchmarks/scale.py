@@ -39,6 +39,7 @@ from elastream.spark.jvm.compiler import make
 from elastream.spark.observe.observer import POOL, PROVIDES, Observer
 from elastream.spark.platform import use_of
 from elastream.spark.scale.executors import Executors
+from elastream.spark.scale.managers import Standalone
 from elastream.spark.scale.roster import Registered
 from tests.spark.events.jvm import EventPlayer, compile_beside, jvm
 
@@ -54,7 +55,7 @@ Event = tuple[object, ...]
 class Backend:
     """A scheduler whose executors are there."""
 
-    starts_at_once = True
+    manager = Standalone()
 
     def __init__(self) -> None:
         self._state = Registered(tuple(str(number) for number in range(EXECUTORS)))

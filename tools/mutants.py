@@ -36,6 +36,22 @@ class Mutant:
 
 MUTANTS = (
     Mutant(
+        fault="YARN is taken for a manager that starts executors before it answers",
+        file="src/elastream/spark/scale/managers/yarn.py",
+        before="starts_at_once: ClassVar[bool] = False",
+        after="starts_at_once: ClassVar[bool] = True",
+        test="tests/unit/test_executors.py"
+        "::test_a_cluster_that_starts_executors_when_it_gets_to_it_keeps_the_higher_total_until_they_are_there",
+    ),
+    Mutant(
+        fault="a young standalone application is taken to have no executors on their way",
+        file="src/elastream/spark/scale/managers/__init__.py",
+        before='"spark://": Standalone()',
+        after='"standalone://": Standalone()',
+        test="tests/unit/test_session.py"
+        "::test_an_application_that_has_just_begun_waits_for_its_executors_and_an_older_one_has_those_it_has",
+    ),
+    Mutant(
         fault="the ceiling of one query takes workers from another that is not measured yet",
         file="src/elastream/core/guards/demand.py",
         before="least = 1 if len(live) == len(running) else pool.wanted",

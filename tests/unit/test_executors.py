@@ -9,13 +9,14 @@ import pytest
 from elastream.core.errors import ApplyFailed
 from elastream.loop.clock import VirtualClock
 from elastream.spark.scale.executors import Executors, ExecutorUse, ScaleLimits, ShrinkBy
+from elastream.spark.scale.managers import Manager, Standalone, Yarn
 from elastream.spark.scale.roster import Registered
 
 
 class Pretended:
     """A cluster that obeys, as far as it has room, and replaces nobody."""
 
-    starts_at_once = True
+    manager: Manager = Standalone()
 
     def __init__(self, size: int, room: int = 100) -> None:
         self.ids = [str(i) for i in range(size)]
@@ -209,7 +210,7 @@ def test_one_too_many_is_let_go_and_the_total_stays() -> None:
 
 def test_a_cluster_that_starts_executors_when_it_gets_to_it_keeps_the_higher_total_until_they_are_there() -> None:
     class Slow(Master):
-        starts_at_once = False
+        manager = Yarn()
 
     master = Slow(3)
     run = Run(master)

@@ -48,13 +48,14 @@ class SparkPlatform:
     ) -> None:
         check(spark, shrink_by=shrink_by)
         self.version = str(spark.version)
-        self.provides = provided(emulated=emulated)
+        backend = SparkBackend(spark)
+        self.provides = provided(backend.manager, emulated=emulated)
         self._context: Any = spark.sparkContext
         self._clock = clock
         self._watch = JvmListener.install(spark, asks_kafka=asks_kafka)
         expected = expected_executors(self._context, clock.utc_s())
         self.executors = Executors(
-            SparkBackend(spark), clock, shrink_by=shrink_by, expected=expected, initial=initial, limits=limits
+            backend, clock, shrink_by=shrink_by, expected=expected, initial=initial, limits=limits
         )
         self._observing = Observer(
             application=str(spark.sparkContext.applicationId),
@@ -63,6 +64,7 @@ class SparkPlatform:
             slo=slo,
             worker_memory_bytes=memory_bytes(self._context.getConf().get("spark.executor.memory", "1g")),
             emulated=emulated,
+            usage=None if backend.manager.sees_processes else dict,
         )
         self._use = ExecutorUse()
         self._told: set[str] = set()

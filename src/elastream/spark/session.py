@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from elastream.core.errors import CannotRun
+from elastream.spark.scale.managers import find_manager
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -121,13 +122,7 @@ def expected_executors(context: Any, utc_s: float) -> int | None:
     """
     if utc_s - context.startTime / 1_000 > BEGINNING_S:
         return None
-    conf = context.getConf()
-    if str(context.master).startswith("spark://"):
-        # A standalone cluster gives all it may, and does not look at spark.executor.instances.
-        most = conf.get("spark.cores.max", None)
-        return int(most) // int(conf.get("spark.executor.cores", "1")) if most else None
-    instances = conf.get("spark.executor.instances", None)
-    return int(instances) if instances else None
+    return find_manager(str(context.master)).expect_executors(context.getConf())
 
 
 def memory_bytes(text: str) -> float:

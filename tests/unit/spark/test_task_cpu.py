@@ -17,6 +17,7 @@ from elastream.spark.jvm.snapshot import ExecutorSeen, parse_snapshot
 from elastream.spark.observe.host_usage import Usage
 from elastream.spark.observe.observer import PROVIDES, Observer, provided
 from elastream.spark.observe.task_cpu import TaskCpu
+from elastream.spark.scale.managers import Standalone, find_manager
 from elastream.spark.scale.roster import Registered
 from tests.unit.spark.reading import FixedSizes
 
@@ -157,12 +158,14 @@ def test_a_policy_that_needs_memory_is_refused_where_the_first_look_lacks_it() -
 def test_emulated_slots_have_no_processor_use_and_busy_slots_stand_in() -> None:
     now = list(looks(0.1, emulated=True))[-1]
     assert [(worker.cpu_from, worker.cpu and worker.cpu.value) for worker in workers(now)] == [("busy-slots", 1.0)] * 2
-    assert Signal.WORKER_CPU not in provided(emulated=True)
+    assert Signal.WORKER_CPU not in provided(Standalone(), emulated=True)
     for policy in ("hpa", "threshold", "daedalus"):
         need = next(need for need in policies.build(policy, {}).needs if need.signal is Signal.WORKER_CPU)
-        assert need.served_by(provided(emulated=True)) is Signal.BUSY_SLOTS
+        assert need.served_by(provided(Standalone(), emulated=True)) is Signal.BUSY_SLOTS
 
 
 def test_who_leaves_can_be_said_on_spark_and_where_one_is_added_cannot() -> None:
-    assert Signal.WORKER_CHOICE in PROVIDES
-    assert Signal.PLACE_CHOICE not in PROVIDES
+    for master in ("spark://host:7077", "yarn", "k8s://https://host"):
+        signals = provided(find_manager(master), emulated=False)
+        assert Signal.WORKER_CHOICE in signals
+        assert Signal.PLACE_CHOICE not in signals

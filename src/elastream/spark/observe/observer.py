@@ -19,6 +19,7 @@ from elastream.spark.observe.host_usage import HostUsage, Usage
 from elastream.spark.observe.losses import ADDED_UP, REASON, Losses
 from elastream.spark.observe.pool_tracker import POOL, PoolSeen, PoolTracker
 from elastream.spark.observe.query_tracker import QueryTracker, SnapshotTime, without_totals
+from elastream.spark.scale.managers import Manager
 from elastream.spark.scale.roster import Registered
 
 __all__ = ["POOL", "PROVIDES", "Observer", "PoolSizes", "provided"]
@@ -45,10 +46,11 @@ PROVIDES = frozenset(
 )
 
 
-def provided(*, emulated: bool) -> frozenset[Signal]:
+def provided(manager: Manager, *, emulated: bool) -> frozenset[Signal]:
     """Signals of one application. What executors on other hosts do not tell is said look by look."""
     # Emulated slots sleep: what the processor does says nothing of them.
-    return PROVIDES - {Signal.WORKER_CPU} if emulated else PROVIDES
+    signals = PROVIDES - {Signal.WORKER_CPU} if emulated else PROVIDES
+    return signals | {Signal.PLACE_CHOICE} if manager.takes_places else signals
 
 
 # A query that has ended is shown for a while, so that its end is seen, and forgotten after that.

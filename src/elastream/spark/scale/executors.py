@@ -17,6 +17,7 @@ from typing import Literal, Protocol
 
 from elastream.core.errors import ApplyFailed
 from elastream.core.protocols import Clock
+from elastream.spark.scale.managers import Manager
 from elastream.spark.scale.room import Room
 from elastream.spark.scale.roster import Registered, Roster
 
@@ -27,8 +28,8 @@ class Backend(Protocol):
     """What Spark's scheduler can be asked for."""
 
     @property
-    def starts_at_once(self) -> bool:
-        """Whether executors are being started when `request` returns: a lower total does not take them back."""
+    def manager(self) -> Manager:
+        """Who gives executors."""
 
     def state(self) -> Registered:
         """Who is there."""
@@ -171,7 +172,8 @@ class Executors:
         if room == 0:
             found.append(f"no executor has come, {self.wanted} are wanted; see the cluster manager")
         elif room is not None and room < self.wanted:
-            found.append(f"the cluster has room for {room} executors, {self.wanted} are wanted; add workers to it")
+            remedy = self._backend.manager.remedy
+            found.append(f"the cluster has room for {room} executors, {self.wanted} are wanted; {remedy}")
         if self._is_dying():
             found.append("executors die soon after their start, so no more are asked for; see their logs")
         return tuple(found)
@@ -204,10 +206,11 @@ class Executors:
         if grows and dying:
             return
         again = lacks and now_s - self._asked_s > self._limits.ask_again_s
-        leaving = self._leaving(registered) if lacks and not dying else 0
+        manager = self._backend.manager
+        leaving = self._leaving(registered) if lacks and not dying and manager.counts_leaving else 0
         # The total that starts what is missing, then the one that stays. Between the two, who leaves would be replaced.
         totals = [wanted + leaving]
-        if leaving and self._backend.starts_at_once:
+        if leaving and manager.starts_at_once:
             totals.append(wanted)
         elif totals[0] == self._total and not again:
             return

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from elastream.core.errors import ApplyFailed
 from elastream.spark.jvm.compiler import made
+from elastream.spark.scale.managers import find_manager
 from elastream.spark.scale.roster import Registered
 
 if TYPE_CHECKING:
@@ -19,9 +20,7 @@ class SparkBackend:
     def __init__(self, spark: SparkSession) -> None:
         context: Any = spark.sparkContext
         self._java = made(spark, "Backend", context._jsc.sc())
-        # A standalone master starts executors before it answers. Others note the total, start them when they get to it,
-        # and take back what a lower total no longer asks for.
-        self.starts_at_once = str(context.master).startswith(("spark://", "local-cluster"))
+        self.manager = find_manager(str(context.master))
 
     def state(self) -> Registered:
         """Who is there."""
