@@ -89,6 +89,8 @@ MUTANTS = (
         after="        if True:",
         test="tests/unit/test_controller.py"
         "::test_no_garbage_is_collected_in_the_middle_of_a_tick_and_who_collects_none_is_left_alone",
+    ),
+    Mutant(
         fault="totals that lack what was lost are shown as if they were whole",
         file="src/elastream/spark/observe/observer.py",
         before="queries=tuple(map(without_totals, queries)) if is_lossy else queries,",
@@ -164,8 +166,8 @@ MUTANTS = (
     Mutant(
         fault="the memory of executors on other hosts is said to be provided",
         file="src/elastream/spark/observe/observer.py",
-        before="            lacks=self._pooling.lacks(),\n",
-        after="",
+        before="lacks = lost | self._pooling.lacks()",
+        after="lacks = lost",
         test="tests/unit/spark/test_task_cpu.py::test_a_policy_that_needs_memory_holds_says_why_and_decides_again_when_all_executors_are_here",
     ),
     Mutant(
@@ -965,7 +967,7 @@ MUTANTS = (
     Mutant(
         fault="steps follow each other before they have arrived",
         file="src/elastream/core/guards/starvation.py",
-        before="pool.ready < 1 or pool.in_flux or not self._has_settled(pool, known)",
+        before="pool.ready < 1 or pool.in_flux or not self._has_settled(watched, pool, known)",
         after="pool.ready < 1",
         test="tests/unit/guards/test_starvation.py::test_a_step_waits_until_the_last_one_has_arrived_and_settled",
     ),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from elastream.core.errors import CannotRun
 from elastream.spark.scale.managers import find_manager
+from elastream.spark.scale.managers.manager import Conf
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -115,7 +116,19 @@ BEGINNING_S = 60.0
 """By then an application has the executors that it was started with, or will not get them."""
 
 
-def expected_executors(context: Any, utc_s: float) -> int | None:
+class Context(Protocol):
+    """As much of a SparkContext as tells how its application was started."""
+
+    @property
+    def master(self) -> str | None: ...
+
+    @property
+    def startTime(self) -> int: ...  # noqa: N802 (Spark's name)
+
+    def getConf(self) -> Conf: ...  # noqa: N802 (Spark's name)
+
+
+def expected_executors(context: Context, utc_s: float) -> int | None:
     """How many executors an application that has just begun will have, or None if its settings do not say.
 
     One that has run for a while has those that are there: somebody may have let the others go.

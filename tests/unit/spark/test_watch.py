@@ -26,6 +26,12 @@ class Driver:
         told = json.dumps({"at_ms": 1000 * last, "application": "a", "note": last})
         return told[:20] if self.broken else told
 
+    def install(self) -> None:
+        """It listens."""
+
+    def remove(self) -> None:
+        """It listens no more."""
+
 
 def watch(driver: Driver) -> JvmListener:
     nobody: Any = None

@@ -20,7 +20,7 @@ _CLASSES: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
 _APART: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
 
 
-def made(spark: SparkSession, name: str, *arguments: Any, seen_from: Any = None) -> Any:
+def made(spark: SparkSession, name: str, *arguments: object, seen_from: object = None) -> Any:
     """A new object of the class `elastream.<name>`, from the source file beside this module.
 
     `seen_from` is a class loader of the JVM, for a class that needs what only that one finds.
@@ -28,7 +28,7 @@ def made(spark: SparkSession, name: str, *arguments: Any, seen_from: Any = None)
     return make(spark.sparkContext._gateway, name, *arguments, seen_from=seen_from)
 
 
-def make(gateway: Any, name: str, *arguments: Any, seen_from: Any = None) -> Any:
+def make(gateway: Any, name: str, *arguments: object, seen_from: object = None) -> Any:
     """The same in whatever JVM is behind a gateway."""
     array = gateway.new_array(gateway.jvm.Object, len(arguments))
     for place, argument in enumerate(arguments):
@@ -36,7 +36,7 @@ def make(gateway: Any, name: str, *arguments: Any, seen_from: Any = None) -> Any
     return _class(gateway, name, seen_from).getConstructors()[0].newInstance(array)
 
 
-def _class(gateway: Any, name: str, seen_from: Any) -> Any:
+def _class(gateway: Any, name: str, seen_from: object) -> Any:
     if seen_from is not None:
         apart = _APART.setdefault(gateway, {})
         if name not in apart:
@@ -50,7 +50,7 @@ def _class(gateway: Any, name: str, seen_from: Any) -> Any:
     return known[name]
 
 
-def _compiled(jvm: Any, name: str, seen_from: Any) -> Any:
+def _compiled(jvm: Any, name: str, seen_from: object) -> Any:
     source = files(__package__).joinpath(f"{name}.java").read_text(encoding="utf-8")
     compiler = jvm.org.codehaus.janino.SimpleCompiler()
     compiler.setParentClassLoader(seen_from)

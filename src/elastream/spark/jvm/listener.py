@@ -23,7 +23,7 @@ LOGS = {"KafkaMicroBatchStream": "KafkaLogs", "FileStreamSource": "FileLogs"}
 _PIECE = 7_000
 
 
-class JvmText(Protocol):
+class JavaText(Protocol):
     """A `StringBuilder` of the JVM."""
 
     def length(self) -> int: ...
@@ -31,29 +31,53 @@ class JvmText(Protocol):
     def substring(self, start: int, end: int) -> str: ...
 
 
-def read_pieces(text: JvmText) -> str:
+def read_pieces(text: JavaText) -> str:
     """A long text from the JVM, without the waits that one large answer would bring."""
     length = text.length()
     return "".join(text.substring(at, min(at + _PIECE, length)) for at in range(0, length, _PIECE))
 
 
+class JavaWatch(Protocol):
+    """`Watch.java`, as far as it is called."""
+
+    def install(self) -> None: ...
+
+    def look(self, read: int) -> JavaText: ...
+
+    def remove(self) -> None: ...
+
+
+class JavaLogs(Protocol):
+    """What asks the logs behind streams of one kind: a java.util.function.BiFunction that can be closed."""
+
+    def close(self) -> None: ...
+
+
+class JavaQueries(Protocol):
+    """`Queries.java`, as far as it is called."""
+
+    def askLogs(self, kind: str, logs: JavaLogs) -> None: ...  # noqa: N802 (Java's name)
+
+    def loaderOf(self, kind: str) -> object: ...  # noqa: N802 (Java's name)
+
+
 class JvmListener:
     """Watches all queries and jobs of an application. Made by `install`, ended by `remove`."""
 
-    def __init__(self, spark: SparkSession, java: Any, queries: Any, *, asks_kafka: bool) -> None:
+    def __init__(self, spark: SparkSession, java: JavaWatch, queries: JavaQueries, *, asks_kafka: bool) -> None:
         self._spark = spark
         self._java = java
         self._queries = queries
         self._read = 0
-        self._asking: dict[str, Any] = {}
+        self._asking: dict[str, JavaLogs] = {}
         self._to_ask = {kind: name for kind, name in LOGS.items() if asks_kafka or name != "KafkaLogs"}
 
     @classmethod
     def install(cls, spark: SparkSession, *, asks_kafka: bool = True) -> JvmListener:
         """Compile the listener in the driver (a fifth of a second) and let it listen."""
         session: Any = spark
-        queries = made(spark, "Queries", session._jsparkSession.sharedState())
-        java = made(spark, "Watch", session.sparkContext._jsc.sc(), queries)
+        queries: JavaQueries = made(spark, "Queries", session._jsparkSession.sharedState())
+        java: JavaWatch = made(spark, "Watch", session.sparkContext._jsc.sc(), queries)
         java.install()
         return cls(spark, java, queries, asks_kafka=asks_kafka)
 
@@ -91,7 +115,7 @@ class JvmListener:
         if name is None:
             return
         try:
-            logs = made(self._spark, name, seen_from=self._queries.loaderOf(kind))
+            logs: JavaLogs = made(self._spark, name, seen_from=self._queries.loaderOf(kind))
             self._queries.askLogs(kind, logs)
             self._asking[kind] = logs
         except Exception as error:

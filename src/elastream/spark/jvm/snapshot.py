@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeVar
 
 Json = Mapping[str, Any]
+Offset = object
+"""As a source writes it: what JSON can be, or a text; only its probe knows what is in it."""
 T = TypeVar("T")
 _STATE = "state "
 
@@ -163,7 +165,7 @@ class LogSeen:
     """When it answered; None: it has not yet."""
     ends: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """By partition the oldest offset that it still has, and the next one to be written."""
-    first: Any = None
+    first: Offset = None
     """The offset that the query began with, before which nothing is its business."""
     past: tuple[tuple[float, Mapping[str, float]], ...] = ()
     """Ends at times before we watched (UTC), the oldest first."""
@@ -191,9 +193,9 @@ class QuerySeen:
     triggered_s: float | None
     """When the present trigger began, or the last one; UTC."""
     watermark_s: float | None
-    committed: tuple[Any, ...]
-    available: tuple[Any, ...]
-    latest: tuple[Any, ...]
+    committed: tuple[Offset, ...]
+    available: tuple[Offset, ...]
+    latest: tuple[Offset, ...]
     sources: tuple[SourceSeen, ...] | None
     """None until its first batch."""
     leaves: tuple[int, ...]
@@ -443,11 +445,11 @@ def _files(raw: Json) -> FilesSeen:
     )
 
 
-def _offsets(listed: Any) -> tuple[Any, ...]:
+def _offsets(listed: object) -> tuple[Offset, ...]:
     return tuple(_offset(text) for text in listed) if isinstance(listed, list) else ()
 
 
-def _offset(text: Any) -> Any:
+def _offset(text: Offset) -> Offset:
     """Offsets are JSON for most sources, as such or as text, and a bare string for some."""
     if not isinstance(text, str):
         return text

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Literal
 
-from elastream.spark.jvm.snapshot import FilesSeen, LogSeen, SourceSeen
+from elastream.spark.jvm.snapshot import FilesSeen, LogSeen, Offset, SourceSeen
 from elastream.spark.observe.offsets import Counts, Sample, is_number
 
 # What earlier batches weigh, each against the one after it: files change slowly, and one of them may be odd.
@@ -67,21 +67,21 @@ class FileProbe:
         self._committed: tuple[int, float] | None = None
         """The last batch that was, and the bytes up to its end."""
 
-    def records(self, offset: Any) -> Counts | None:
+    def records(self, offset: Offset) -> Counts | None:
         """Records up to the end of a batch."""
         number = _batch(offset)
         if number is None or self._files is None or not self._rows:
             return None
         return {"": self._scale.at(self._position(self._files, number))}
 
-    def committed(self, offset: Any, utc_s: float) -> Counts | None:
+    def committed(self, offset: Offset, utc_s: float) -> Counts | None:
         """Records that need not be read any more."""
         number = -1 if offset is None else _batch(offset)
         if number is not None and self._files is not None:
             self._committed = number, self._position(self._files, number)
         return self.records({"logOffset": -1}) if offset is None else self.records(offset)
 
-    def newest(self, utc_s: float, offsets: Sequence[Any], log: LogSeen | None) -> Sample | None:
+    def newest(self, utc_s: float, offsets: Sequence[Offset], log: LogSeen | None) -> Sample | None:
         """What the folder held when it was listed last."""
         if log is None:
             return None
@@ -97,12 +97,12 @@ class FileProbe:
             self.problem = f"its {log.files.arrived[1]:,.0f} files take {log.files.took_s:.0f} s to list"
         return Sample(log.utc_s, {"": self._scale.at(log.files.arrived[0] + self._moved)})
 
-    def past(self, utc_s: float, offsets: Sequence[Any], log: LogSeen | None) -> Iterator[Sample]:
+    def past(self, utc_s: float, offsets: Sequence[Offset], log: LogSeen | None) -> Iterator[Sample]:
         """From the times of the files."""
         for then_s, position in log.files.past if log is not None and log.files is not None else ():
             yield Sample(then_s, {"": self._scale.at(position + self._moved)})
 
-    def amount(self, start: Any, end: Any, unit: Literal["files", "bytes"]) -> float | None:
+    def amount(self, start: Offset, end: Offset, unit: Literal["files", "bytes"]) -> float | None:
         """What a batch has read."""
         last = _batch(end)
         first = -1 if start is None else _batch(start)
@@ -111,7 +111,7 @@ class FileProbe:
         place = 0 if unit == "bytes" else 1
         return sum(sums[place] for number, sums in self._files.batches.items() if first < number <= last)
 
-    def learn(self, start: Any, end: Any, rows: float | None, before: float) -> None:
+    def learn(self, start: Offset, end: Offset, rows: float | None, before: float) -> None:
         """A batch had so many rows, and so many had been counted before it."""
         size = self.amount(start, end, "bytes")
         if self._files is None or rows is None or not size:
@@ -142,7 +142,7 @@ class FileProbe:
         return files.arrived[0] - files.waiting[0] - later + self._moved
 
 
-def _batch(offset: Any) -> int | None:
+def _batch(offset: Offset) -> int | None:
     """Spark numbers the entries of the source's log."""
     number = offset.get("logOffset") if isinstance(offset, Mapping) else None
     return int(number) if is_number(number) and number is not None else None

@@ -18,9 +18,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence, Set
-from typing import Any, Literal
+from typing import Literal
 
-from elastream.spark.jvm.snapshot import LogSeen, SourceSeen
+from elastream.spark.jvm.snapshot import LogSeen, Offset, SourceSeen
 from elastream.spark.observe.offsets import Counts, Sample, per_partition
 
 
@@ -38,9 +38,9 @@ class KafkaProbe:
         """By partition: what to add to an offset, so that numbers go on."""
         self._seen: dict[str, tuple[float, float]] = {}
         """By partition: the committed offset, and since when it has been that (UTC)."""
-        self._parsed: deque[tuple[Any, Counts | None]] = deque(maxlen=4)
+        self._parsed: deque[tuple[Offset, Counts | None]] = deque(maxlen=4)
 
-    def records(self, offset: Any) -> Counts | None:
+    def records(self, offset: Offset) -> Counts | None:
         """Records before an offset."""
         known = self._partitions(offset)
         if known is None:
@@ -49,7 +49,7 @@ class KafkaProbe:
         # As `_number`, which would take twice as long for thousands.
         return {name: max(end, ends.get(name, nothing)[0]) + moved.get(name, 0.0) for name, end in known.items()}
 
-    def committed(self, offset: Any, utc_s: float) -> Counts | None:
+    def committed(self, offset: Offset, utc_s: float) -> Counts | None:
         """Records that need not be read any more; before the first commit, those before the query's first offset."""
         log = self._log
         known = self._partitions(log.first if offset is None and log is not None else offset)
@@ -67,7 +67,7 @@ class KafkaProbe:
             found[name] = self._number(name, end)
         return found
 
-    def newest(self, utc_s: float, offsets: Sequence[Any], log: LogSeen | None) -> Sample | None:
+    def newest(self, utc_s: float, offsets: Sequence[Offset], log: LogSeen | None) -> Sample | None:
         """What the log answered last; unknown while it does not answer, and Spark's to say where nobody asks it."""
         if log is None:
             return None
@@ -79,16 +79,16 @@ class KafkaProbe:
             self._forget_all_but({*log.ends, *(name for offset in offsets for name in self._partitions(offset) or ())})
         return Sample(log.utc_s, {name: self._number(name, newest) for name, (_, newest) in log.ends.items()})
 
-    def past(self, utc_s: float, offsets: Sequence[Any], log: LogSeen | None) -> Iterator[Sample]:
+    def past(self, utc_s: float, offsets: Sequence[Offset], log: LogSeen | None) -> Iterator[Sample]:
         """From the times that the records themselves carry."""
         for then_s, ends in log.past if log is not None else ():
             yield Sample(then_s, {name: self._number(name, end) for name, end in ends.items()})
 
-    def amount(self, start: Any, end: Any, unit: Literal["files", "bytes"]) -> float | None:
+    def amount(self, start: Offset, end: Offset, unit: Literal["files", "bytes"]) -> float | None:
         """Kafka's limits are in records."""
         return None
 
-    def learn(self, start: Any, end: Any, rows: float | None, before: float) -> None:
+    def learn(self, start: Offset, end: Offset, rows: float | None, before: float) -> None:
         """Its offsets tell."""
 
     def _take(self, log: LogSeen) -> None:
@@ -102,7 +102,7 @@ class KafkaProbe:
             self._ends[name] = oldest, newest
         self._log = log
 
-    def _partitions(self, offset: Any) -> Counts | None:
+    def _partitions(self, offset: Offset) -> Counts | None:
         """The same offsets are asked for several times in a look, and may have thousands of partitions."""
         for known, partitions in self._parsed:
             if known is offset:

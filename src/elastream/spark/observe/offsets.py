@@ -1,7 +1,9 @@
 """Records before an offset, counted per partition."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeGuard
+
+from elastream.spark.jvm.snapshot import Offset
 
 Counts = Mapping[str, float]
 """By partition; a source that does not tell its partitions apart has one, without a name."""
@@ -15,7 +17,7 @@ class Sample(NamedTuple):
     """None: the log was asked, and nobody knows now."""
 
 
-def per_partition(offset: Any) -> Counts | None:
+def per_partition(offset: Offset) -> Counts | None:
     """Of the form {topic: {partition: number}}; None for any other."""
     if not isinstance(offset, Mapping) or not offset:
         return None
@@ -31,6 +33,6 @@ def per_partition(offset: Any) -> Counts | None:
     return found
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: object) -> TypeGuard[float]:
     """Whether JSON gave a number; true and false are none."""
     return isinstance(value, int | float) and not isinstance(value, bool)

@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol
 
 from elastream.core.errors import ElastreamError
 from elastream.core.observation import ReadLimit
-from elastream.spark.jvm.snapshot import LogSeen, SourceSeen
+from elastream.spark.jvm.snapshot import LogSeen, Offset, SourceSeen
 from elastream.spark.observe.file_probe import FileProbe
 from elastream.spark.observe.kafka_probe import KafkaProbe
 from elastream.spark.observe.offsets import Counts, Sample, is_number, per_partition
@@ -32,22 +32,22 @@ class Probe(Protocol):
     def arrived_from(self) -> Literal["probe", "estimated"]:
         """What its newest number is."""
 
-    def records(self, offset: Any) -> Counts | None:
+    def records(self, offset: Offset) -> Counts | None:
         """Records before an offset, or None if it counts something else."""
 
-    def committed(self, offset: Any, utc_s: float) -> Counts | None:
+    def committed(self, offset: Offset, utc_s: float) -> Counts | None:
         """Records that need not be read any more, before the first commit (None) as well; or None if unknown."""
 
-    def newest(self, utc_s: float, offsets: Sequence[Any], log: LogSeen | None) -> Sample | None:
+    def newest(self, utc_s: float, offsets: Sequence[Offset], log: LogSeen | None) -> Sample | None:
         """Records that have arrived by now, or None if only Spark can say; `offsets` are some that were seen."""
 
-    def past(self, utc_s: float, offsets: Sequence[Any], log: LogSeen | None) -> Iterator[Sample]:
+    def past(self, utc_s: float, offsets: Sequence[Offset], log: LogSeen | None) -> Iterator[Sample]:
         """What had arrived at times that have passed, the oldest first; asked once."""
 
-    def amount(self, start: Any, end: Any, unit: Literal["files", "bytes"]) -> float | None:
+    def amount(self, start: Offset, end: Offset, unit: Literal["files", "bytes"]) -> float | None:
         """What a batch has read in another unit than records, where that is known."""
 
-    def learn(self, start: Any, end: Any, rows: float | None, before: float) -> None:
+    def learn(self, start: Offset, end: Offset, rows: float | None, before: float) -> None:
         """A batch had so many rows, and so many were committed before it."""
 
 
@@ -60,7 +60,7 @@ class Reported:
     def __init__(self, source: SourceSeen) -> None:
         self.source = source
 
-    def records(self, offset: Any) -> Counts | None:
+    def records(self, offset: Offset) -> Counts | None:
         if not isinstance(offset, Mapping):
             return None
         for key in ("records", "offset"):
@@ -68,35 +68,35 @@ class Reported:
                 return {"": float(offset[key])}
         return per_partition(offset)
 
-    def committed(self, offset: Any, utc_s: float) -> Counts | None:
+    def committed(self, offset: Offset, utc_s: float) -> Counts | None:
         return {} if offset is None else self.records(offset)
 
-    def newest(self, utc_s: float, offsets: Sequence[Any], log: LogSeen | None) -> Sample | None:
+    def newest(self, utc_s: float, offsets: Sequence[Offset], log: LogSeen | None) -> Sample | None:
         return None
 
-    def past(self, utc_s: float, offsets: Sequence[Any], log: LogSeen | None) -> Iterator[Sample]:
+    def past(self, utc_s: float, offsets: Sequence[Offset], log: LogSeen | None) -> Iterator[Sample]:
         yield from ()
 
-    def amount(self, start: Any, end: Any, unit: Literal["files", "bytes"]) -> float | None:
+    def amount(self, start: Offset, end: Offset, unit: Literal["files", "bytes"]) -> float | None:
         return None
 
-    def learn(self, start: Any, end: Any, rows: float | None, before: float) -> None:
+    def learn(self, start: Offset, end: Offset, rows: float | None, before: float) -> None:
         """Its offsets tell."""
 
 
 class Rate(Reported):
     """Spark's `rate`: an offset is seconds since its start, and the rows of a second follow from the options."""
 
-    def records(self, offset: Any) -> Counts | None:
+    def records(self, offset: Offset) -> Counts | None:
         # Without its options, nobody knows how many rows a second has.
         return {"": float(self._rows(int(offset)))} if is_number(offset) and self.source.options is not None else None
 
-    def newest(self, utc_s: float, offsets: Sequence[Any], log: LogSeen | None) -> Sample | None:
+    def newest(self, utc_s: float, offsets: Sequence[Offset], log: LogSeen | None) -> Sample | None:
         if self.source.created_s is None or self.source.options is None:
             return None
         return Sample(utc_s, {"": float(self._rows(max(0, int(utc_s - self.source.created_s))))})
 
-    def past(self, utc_s: float, offsets: Sequence[Any], log: LogSeen | None) -> Iterator[Sample]:
+    def past(self, utc_s: float, offsets: Sequence[Offset], log: LogSeen | None) -> Iterator[Sample]:
         if self.source.created_s is not None:
             yield from _drawn(self.source.created_s, utc_s, lambda then_s: self.newest(then_s, offsets, log))
 
@@ -111,7 +111,7 @@ class Rate(Reported):
 class Embedded(Reported):
     """`format("elastream")`: arrivals follow from its options and the clock."""
 
-    def newest(self, utc_s: float, offsets: Sequence[Any], log: LogSeen | None) -> Sample | None:
+    def newest(self, utc_s: float, offsets: Sequence[Offset], log: LogSeen | None) -> Sample | None:
         # Imported when needed: it brings pyarrow, which only the laboratory has.
         from elastream.events.options import newest
 
@@ -120,12 +120,12 @@ class Embedded(Reported):
         except (ElastreamError, TypeError, ValueError):
             return None
 
-    def past(self, utc_s: float, offsets: Sequence[Any], log: LogSeen | None) -> Iterator[Sample]:
+    def past(self, utc_s: float, offsets: Sequence[Offset], log: LogSeen | None) -> Iterator[Sample]:
         if (known := self._with_start(offsets)) is not None:
             began_s = float(known["start_ms"]) / 1000
             yield from _drawn(began_s, utc_s, lambda then_s: self.newest(then_s, offsets, log))
 
-    def _with_start(self, offsets: Sequence[Any]) -> Mapping[str, Any] | None:
+    def _with_start(self, offsets: Sequence[Offset]) -> Mapping[str, Any] | None:
         return next((offset for offset in offsets if isinstance(offset, Mapping) and "start_ms" in offset), None)
 
 
@@ -134,7 +134,7 @@ class Uncounted(Reported):
 
     problem: str | None = "its source does not tell how many records wait"
 
-    def records(self, offset: Any) -> Counts | None:
+    def records(self, offset: Offset) -> Counts | None:
         return None
 
 

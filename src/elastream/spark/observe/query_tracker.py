@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import TypeVar
 
 from elastream.core.observation import (
     FinishedBatch,
@@ -24,6 +24,8 @@ from elastream.spark.jvm.snapshot import Json, PlanNode, QueryEvent, QuerySeen, 
 from elastream.spark.observe.batch_work import BatchWork, united_s
 from elastream.spark.observe.operator_totals import OperatorTotals, known_sum
 from elastream.spark.observe.source_tracker import SourceTracker, source_name
+
+T = TypeVar("T")
 
 DELAY_WINDOW_S = 60.0
 _MAX_BATCHES = 64
@@ -350,6 +352,6 @@ def passed_over(stage: StageSeen, others: Sequence[StageSeen]) -> bool:
     return any(o.job == stage.job and o.id > stage.id and o.submitted_s is not None for o in others)
 
 
-def at(offsets: Sequence[Any], place: int) -> Any:
-    """The offset of a source, or None before there is one."""
-    return offsets[place] if place < len(offsets) else None
+def at(items: Sequence[T], place: int) -> T | None:
+    """What is told of a source, or None before anything is."""
+    return items[place] if place < len(items) else None

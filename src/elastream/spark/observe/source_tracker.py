@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 from elastream.core.observation import Reading, Source
 from elastream.estimators.delay import Stretch
-from elastream.spark.jvm.snapshot import LogSeen, SourceSeen
+from elastream.spark.jvm.snapshot import LogSeen, Offset, SourceSeen
 from elastream.spark.observe.arrival_curve import ArrivalCurve
 from elastream.spark.observe.offsets import Counts
 from elastream.spark.observe.probes import Uncounted, probe_for, read_limit
@@ -102,11 +102,11 @@ class SourceTracker:
         self.seen = self._probe.source = seen
         return self
 
-    def between(self, start: Any, end: Any) -> float | None:
+    def between(self, start: Offset, end: Offset) -> float | None:
         """Records between two offsets; there is none before the first offset."""
         return _rows(self._read(start, end))
 
-    def _read(self, start: Any, end: Any) -> dict[str, tuple[float, float]] | None:
+    def _read(self, start: Offset, end: Offset) -> dict[str, tuple[float, float]] | None:
         """From where to where a batch reads each partition."""
         if start == end:
             return {}
@@ -117,7 +117,7 @@ class SourceTracker:
         # A partition that is new is read from its beginning.
         return {name: (first.get(name, 0.0), end) for name, end in last.items()}
 
-    def report(self, at_s: float, latest: Any) -> None:
+    def report(self, at_s: float, latest: Offset) -> None:
         """The source itself has said, at that time, how far it reaches."""
         # Where a probe knows every tick, reports add nothing but their rounding.
         if not self._probed:
@@ -128,9 +128,9 @@ class SourceTracker:
         at_s: float,
         utc_s: float,
         *,
-        committed: Any,
-        available: Any,
-        latest: Any,
+        committed: Offset,
+        available: Offset,
+        latest: Offset,
         asked_s: float | None,
         log: LogSeen | None = None,
     ) -> None:
@@ -247,7 +247,7 @@ class SourceTracker:
                 curve.forget_before(last)
         return stretches
 
-    def _limited(self, rows: float | None, start: Any, end: Any) -> bool | None:
+    def _limited(self, rows: float | None, start: Offset, end: Offset) -> bool | None:
         limit = read_limit(self.seen)
         if limit is None:
             return False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from elastream.core.errors import ApplyFailed
 from elastream.spark.jvm.compiler import made
@@ -14,12 +14,24 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+class JavaBackend(Protocol):
+    """`Backend.java`, as far as it is called."""
+
+    def state(self) -> str: ...
+
+    def request(self, total: int) -> bool: ...
+
+    def decommission(self, ids: str, reason: str) -> str: ...
+
+    def kill(self, name: str) -> bool: ...
+
+
 class SparkBackend:
     """The executors of one application. Implements executors.Backend."""
 
     def __init__(self, spark: SparkSession) -> None:
         context: Any = spark.sparkContext
-        self._java = made(spark, "Backend", context._jsc.sc())
+        self._java: JavaBackend = made(spark, "Backend", context._jsc.sc())
         self.manager = find_manager(str(context.master))
 
     def state(self) -> Registered:
