@@ -1507,6 +1507,55 @@ MUTANTS = (
         test="tests/spark/test_events.py"
         "::test_a_stage_whose_end_is_told_after_that_of_its_job_is_late_and_one_that_is_never_told_is_lost",
     ),
+    Mutant(
+        fault="a journal that names a module has it imported",
+        file="src/elastream/journal/replay.py",
+        before='if ":" in name and name not in trusted:',
+        after="if False:",
+        test="tests/unit/test_foreign_runs.py::test_a_journal_alone_has_nothing_imported",
+    ),
+    Mutant(
+        fault="the folder of a command is on Python's path before a class is asked for",
+        file="src/elastream/registry/foreign.py",
+        before="            _places.append(folder)",
+        after="            _places.append(folder)\n            sys.path.append(folder)",
+        test="tests/unit/test_foreign_runs.py::test_no_command_looks_there_unless_a_class_is_named",
+    ),
+    Mutant(
+        fault="a package takes the name of a policy of ours",
+        file="src/elastream/registry/plugins.py",
+        before="if self.is_ours(name):",
+        after="if False:",
+        test="tests/unit/test_foreign.py::test_a_name_of_ours_is_never_given_to_others",
+    ),
+    Mutant(
+        fault="one plugin that cannot be loaded breaks the list of policies",
+        file="src/elastream/registry/plugins.py",
+        before="        except BadInput:\n            return None",
+        after="        except KeyError:\n            return None",
+        test="tests/unit/test_foreign.py::test_what_cannot_be_loaded_is_told_once_and_left_out",
+    ),
+    Mutant(
+        fault="a class of others that is no policy is taken for one",
+        file="src/elastream/registry/foreign.py",
+        before="    if lacking:",
+        after="    if False:",
+        test="tests/unit/test_foreign.py::test_what_is_wrong_with_a_class_is_told_in_one_line",
+    ),
+    Mutant(
+        fault="guards of others are configured and never asked",
+        file="src/elastream/core/guards/__init__.py",
+        before="(*names[:place], *others, *names[place:])",
+        after="names",
+        test="tests/unit/test_foreign_runs.py::test_a_guard_and_a_workload_of_others_take_part",
+    ),
+    Mutant(
+        fault="a probe of others that fails ends the look",
+        file="src/elastream/spark/observe/probe_register.py",
+        before="            except Exception as wrong:\n                failure",
+        after="            except KeyError as wrong:\n                failure",
+        test="tests/unit/spark/test_foreign_probes.py::test_what_fails_in_a_probe_of_others_is_unknown_and_told_once",
+    ),
 )
 
 

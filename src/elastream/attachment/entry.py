@@ -56,8 +56,11 @@ def attach(
         log.warning("%s is false: executors stay as they are", ENABLED)
         return SwitchedOff()
     given, decides = resolve_settings(_flags(policy, executors, slo, settings), conf)
+    from elastream.spark.observe.probes import probes
     from elastream.spark.platform import SparkPlatform
 
+    for stream, path in given.probes.items():
+        probes.use(stream, path)
     application = str(spark.sparkContext.applicationId)
     asked = {**_paths(given), "shrink_by": shrink_by, "emulated": emulated, "journals": len(journals)}
     found = _attached.get(application)
@@ -93,6 +96,7 @@ def _paths(settings: Settings) -> dict[str, object]:
     """Path -> value of everything that was settled, the policy's and the guards' own settings too."""
     found = dict(leaves(settings))
     found |= {f"policy_settings.{name}": value for name, value in settings.policy_settings.items()}
+    found |= {f"probes.{name}": value for name, value in settings.probes.items()}
     found |= {f"guards.{name}": value for name, value in settings.guards.items()}
     return found
 

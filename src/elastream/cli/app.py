@@ -27,6 +27,7 @@ from elastream.cli.commands.workloads import workloads
 from elastream.cli.terminal.output import tell
 from elastream.core.errors import BadInput, ElastreamError, suggestion
 from elastream.core.extras import MissingExtra, find_missing
+from elastream.registry.foreign import search_here
 
 INTERRUPTED = 130
 
@@ -78,6 +79,8 @@ def run(arguments: Sequence[str]) -> int:
         if hasattr(stream, "reconfigure"):
             # A character that the terminal lacks must not end a command.
             stream.reconfigure(errors="replace")
+    # Where the user stands, classes of theirs are found by their module.
+    search_here()
     try:
         code = _run(arguments)
         sys.stdout.flush()

@@ -12,7 +12,9 @@ from elastream.registry import Registry, read_settings
 from elastream.registry.hints import hints, is_sequence
 from elastream.registry.settings import field_named
 
-guards: Registry[Guard[Any]] = Registry("guard")
+guards: Registry[Guard[Any]] = Registry(
+    "guard", Guard, group="elastream.guards", spell=lambda name: name.replace("-", "_")
+)
 """Guards by name; what can be asked of policies (`names`, `settings`, `doc`) can be asked of them."""
 
 for _name, _guard in ORDER.items():
@@ -35,8 +37,8 @@ def guard_setting(guard: str, key: str, value: object) -> tuple[str, object]:
         # `22:00-06:00,12:00-13:00`: in a properties file or the environment there is only text.
         value = [part.strip() for part in value.split(",") if part.strip()]
     read = read_settings(cls, {name: value}, label)[name]
-    # No guard has a setting that makes sense below zero; durations, shares and counts are all they have.
-    if isinstance(read, (int, float)) and read < 0:
+    # None of ours has a setting that makes sense below zero; durations, shares and counts are all they have.
+    if guard in ORDER and isinstance(read, (int, float)) and read < 0:
         raise BadInput(f"{label}: {name}: found {read:g}; it must not be negative")
     return name, read
 

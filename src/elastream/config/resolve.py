@@ -17,6 +17,8 @@ from elastream.registry import UNIT_SUFFIXES
 
 _BOOL = TypeAdapter(bool)
 _Found = dict[tuple[str, ...], Entry]
+_TREES = ("guards", "policy_settings", "probes")
+"""Below these stand names that are not ours."""
 _OLD_SLO = (("slo", "p95_s"), ("slo", "p95"))
 
 
@@ -94,16 +96,18 @@ def _with_present_names(entries: list[Entry]) -> list[Entry]:
 def _known(entry: Entry) -> Entry | None:
     """The entry with its path spelt in full and its value read; None if it says nothing."""
     name = _named(entry, 0, Settings.model_fields)
-    if entry.value in (None, {}) and len(entry.path) == 1 and (section(name) or name in ("guards", "policy_settings")):
+    if entry.value in (None, {}) and len(entry.path) == 1 and (section(name) or name in _TREES):
         return None  # `guards:` with nothing below it
     if name == "guards":
         return _known_guard(entry)
     if name == "policy_settings" and len(entry.path) > 1:
         return entry._replace(path=(name, *(part.replace("-", "_") for part in entry.path[1:])))
+    if name == "probes" and len(entry.path) > 1:
+        return entry._replace(path=(name, ".".join(entry.path[1:])))
     model = section(name)
     depth = 1 if model is None else 2
-    if name == "policy_settings" or len(entry.path) < depth:
-        below = model.model_fields if model else ("<setting>",)
+    if name in _TREES or len(entry.path) < depth:
+        below = model.model_fields if model else ("<class of the stream>" if name == "probes" else "<setting>",)
         raise BadInput(f"{entry.where}: found {entry.value!r}; write {' or '.join(f'{name}.{key}' for key in below)}")
     if len(entry.path) > depth:
         raise BadInput(f"{entry.where}: {'.'.join(entry.path[:depth])} is a value and has no settings of its own")
@@ -114,7 +118,10 @@ def _known_guard(entry: Entry) -> Entry:
     """`guards.x.y` is a setting, `guards.x` switches a guard on or off."""
     if len(entry.path) == 1:
         raise BadInput(f"{entry.where}: found {entry.value!r}; write guards.<guard>.<setting>")
-    guard = _named(entry, 1, guards.names())
+    entry = _with_whole_class(entry)
+    guard = entry.path[1].replace("-", "_")
+    if guard not in guards:
+        guard = _named(entry, 1, guards.names())
     if len(entry.path) == 2:
         return entry._replace(path=("guards", guard), value=_switch(entry))
     try:
@@ -122,6 +129,12 @@ def _known_guard(entry: Entry) -> Entry:
     except BadInput as wrong:
         raise BadInput(f"{entry.origin}: {wrong}") from None
     return entry._replace(path=("guards", guard, key), value=value)
+
+
+def _with_whole_class(entry: Entry) -> Entry:
+    """`guards.my.module:Mine.after_s` was taken apart at every dot; a class of others is one name."""
+    last = next((place for place, part in enumerate(entry.path) if ":" in part), 1)
+    return entry._replace(path=(entry.path[0], ".".join(entry.path[1 : last + 1]), *entry.path[last + 1 :]))
 
 
 def _switch(entry: Entry) -> bool:
@@ -212,5 +225,5 @@ def _origins(settings: Settings, found: _Found) -> dict[str, Resolved]:
         if f"guards.{guard}" in by_key:
             values[f"guards.{guard}"] = True
         values |= {f"guards.{guard}.{s.name}": given.get(s.name, s.default) for s in guards.settings(guard)}
-    values |= {key: entry.value for key, entry in by_key.items() if entry.path[0] == "policy_settings"}
+    values |= {key: entry.value for key, entry in by_key.items() if entry.path[0] in ("policy_settings", "probes")}
     return {key: Resolved(value, by_key[key].origin if key in by_key else "default") for key, value in values.items()}

@@ -110,6 +110,10 @@ class Settings(_Section):
     guards: dict[str, dict[str, Any]] = Field(default_factory=dict, description="guards and their settings")
     journal: JournalSettings = JournalSettings()
     kafka: Kafka = Kafka()
+    probes: dict[str, str] = Field(
+        default_factory=dict,
+        description="who knows the lag of a source: the class of its stream -> package.module:Class of a probe",
+    )
 
     @model_validator(mode="after")
     def _guards_exist(self) -> "Settings":
@@ -131,12 +135,12 @@ def section(name: str) -> type[BaseModel] | None:
 
 
 def leaves(settings: Settings) -> Mapping[str, object]:
-    """Path -> value of everything but the guards' and the policy's own settings."""
+    """Path -> value of everything but the probes and the guards' and the policy's own settings."""
     found: dict[str, object] = {}
     for name in Settings.model_fields:
         value = getattr(settings, name)
         if isinstance(value, BaseModel):
             found |= {f"{name}.{key}": getattr(value, key) for key in type(value).model_fields}
-        elif name not in ("guards", "policy_settings"):
+        elif name not in ("guards", "policy_settings", "probes"):
             found[name] = value
     return found

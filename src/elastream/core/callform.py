@@ -6,8 +6,10 @@
     call       = name [ "(" [ argument { "," argument } ] ")" ]
     argument   = [ name "=" ] value
     value      = number [ ".." number ] | string | true | false | call
+    name       = word { "-" word } | word { "." word } ":" word
 
-This module knows the form only. What a name means, and whether expressions make sense at all, is for its users.
+The second form of a name is a class of somebody else's: `package.module:Class`. This module knows the form only. What a
+name means, and whether expressions make sense at all, is for its users.
 """
 
 import re
@@ -19,6 +21,8 @@ from elastream.core.errors import BadInput
 from elastream.core.quantity import NUMBER, Quantity, parse_quantity
 
 NAME = r"[A-Za-z_]\w*(?:-\w+)*"
+CLASS_PATH = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_]\w*"
+"""`package.module:Class`."""
 
 # A parser that calls itself must refuse what is nested more deeply than the interpreter's stack allows.
 MAX_DEPTH = 50
@@ -26,7 +30,7 @@ MAX_DEPTH = 50
 _TOKEN = re.compile(
     rf"""(?P<space>\s+)
       | (?P<number>-?{NUMBER}(?:[A-Za-z%]+(?:{NUMBER}[A-Za-z%]+)*)?)
-      | (?P<name>{NAME})
+      | (?P<name>{CLASS_PATH}|{NAME})
       | (?P<string>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
       | (?P<sign>\.\.|[()+*,=])""",
     re.VERBOSE | re.ASCII,
@@ -98,6 +102,11 @@ def parse_call(text: str, *, what: str) -> Call:
     call = parser.call()
     parser.end()
     return call
+
+
+def is_class_path(name: str) -> bool:
+    """Whether a name says in which module a class stands: `package.module:Class`."""
+    return re.fullmatch(CLASS_PATH, name, re.ASCII) is not None
 
 
 def quoted(text: str) -> str:

@@ -24,6 +24,6 @@ def folder_names(contenders: Sequence[Contender]) -> dict[str, str]:
     """Label -> folder: the policy's name, with its settings only where a name stands twice."""
     names = [one.name for one in contenders]
     return {
-        one.label: one.name if names.count(one.name) == 1 else re.sub(r"[^\w.]+", "-", one.label).strip("-")
+        one.label: re.sub(r"[^\w.]+", "-", one.name if names.count(one.name) == 1 else one.label).strip("-")
         for one in contenders
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -80,7 +81,8 @@ class LivePlan:
     @property
     def name(self) -> str:
         """Of the query."""
-        return jobs.name_of(self.job)
+        # A class of others is named with its module; to Spark, dots and colons mean something else.
+        return re.sub(r"[.:]", "-", jobs.name_of(self.job))
 
     @property
     def options(self) -> dict[str, str]:

@@ -6,6 +6,7 @@ Then the same job gets them at a rate that it can stand: delay and result latenc
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -192,7 +193,8 @@ def _run(
     part = "throughput" if at_once else "latency"
     total = events_to_come(plan.job, options)
     streams = sound(embedded(spark, plan.job, options))
-    name = f"{jobs.name_of(plan.job)} {part}".replace("-", "_").replace(" ", "_")
+    # As the memory sink names its table.
+    name = re.sub(r"\W", "_", f"{jobs.name_of(plan.job)} {part}")
     rows = plan.job.query(streams)
     writing = writer(rows, plan.job.result, plan.sink, name=name, folder=folder, kafka=plan.kafka)
     if at_once:

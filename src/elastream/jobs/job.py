@@ -70,4 +70,4 @@ class Job(Protocol):
         """
 
 
-jobs: Registry[Job] = Registry("job")
+jobs: Registry[Job] = Registry("job", Job, group="elastream.jobs")

@@ -1,6 +1,6 @@
 """Plan a recorded run again, and compare what is decided."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,8 +77,11 @@ def replay(
     policy: str | Policy[Any] | None = None,
     policy_settings: Mapping[str, object] | None = None,
     guards: GuardsGiven | None = None,
+    trusted: Collection[str] = (),
 ) -> Replayed:
     """Plan every recorded look again, with the recorded policy and guards unless others are given.
+
+    A journal may come from anybody: a class that it names by its module is imported only if that name is `trusted`.
 
     Every file starts from its own snapshot, so that runs and gaps between files do no harm. What another policy
     remembered is of no use to a new one: it goes on over the files of a run and starts anew with the next run.
@@ -88,6 +91,7 @@ def replay(
     planner, run, changed, whole = None, None, False, True
     for part in recording.parts:
         goes_on = part.header.run == run
+        _require_trust(part, policy is None, guards is None, trusted)
         new = _planner(part.header, policy, policy_settings, guards)
         same = differs(part.header, new) is None
         here = part.header.memory == "here"
@@ -120,6 +124,18 @@ def alike(one: Decision, other: Decision) -> bool:
         other.leave_first,
         other.add_on,
     )
+
+
+def _require_trust(part: Part, is_policy_recorded: bool, are_guards_recorded: bool, trusted: Collection[str]) -> None:
+    """Raise JournalError where a journal alone would have somebody's module imported."""
+    named = [("policy", part.header.policy)] if is_policy_recorded else []
+    named += [("guard", name) for name in part.header.guards] if are_guards_recorded else []
+    for kind, name in named:
+        if ":" in name and name not in trusted:
+            raise JournalError(
+                f"{part.name}: the {kind} is {name}, a class outside of Elastream, and nothing is imported because a "
+                f"journal names it; --trust {name} allows it, or name another with --{kind}"
+            )
 
 
 def _planner(

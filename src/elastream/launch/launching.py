@@ -14,10 +14,13 @@ from elastream.development.cluster.driver import SUBMIT_ARGS
 from elastream.launch.orders import Orders, read_orders
 from elastream.launch.script import run_as_main
 from elastream.launch.telling import say, take_over_warnings
+from elastream.registry.foreign import search_here
 
 
 def launch(arguments: Sequence[str]) -> None:
     """Run the script; what it raises, its exit code among it, is for Python to deal with as ever."""
+    # The script may change its folder before a policy of its owner is asked for.
+    search_here()
     try:
         orders = _checked(read_orders(arguments))
         use_pattern(orders.conf.get(REDACTION))

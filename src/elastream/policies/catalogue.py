@@ -5,4 +5,4 @@ from typing import Any
 from elastream.core.protocols import Policy
 from elastream.registry import Registry
 
-policies: Registry[Policy[Any]] = Registry("policy")
+policies: Registry[Policy[Any]] = Registry("policy", Policy, group="elastream.policies")

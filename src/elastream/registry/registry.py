@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Generic, TypeVar, cast
 
-from elastream.core.callform import Call, Range, Value
-from elastream.core.errors import BadInput, UnknownName
+from elastream.core.callform import Call, Range, Value, is_class_path
+from elastream.core.errors import BadInput, ElastreamError, UnknownName, spell_error
+from elastream.registry.foreign import check_members, check_settings_class, import_class
 from elastream.registry.hints import hints, is_sequence
+from elastream.registry.plugins import Plugins
 from elastream.registry.settings import Setting, construct, list_settings, read_settings
 
 T = TypeVar("T")
@@ -22,12 +24,22 @@ class _Preset:
 
 
 class Registry(Generic[T]):
-    """Classes and presets of one kind, by name."""
+    """Classes and presets of one kind, by name.
 
-    def __init__(self, kind: str) -> None:
+    With a `shape`, a protocol or an abstract class, others may add to them: whatever class of that shape is named as
+    `package.module:Class` can be built, and so can what installed packages announce in the `group` of entry points.
+    """
+
+    def __init__(
+        self, kind: str, shape: type | None = None, *, group: str = "", spell: Callable[[str], str] = str
+    ) -> None:
         self.kind = kind
         self._classes: dict[str, type[T]] = {}
         self._presets: dict[str, _Preset] = {}
+        self._shape = shape
+        self._plugins = (
+            Plugins(kind=kind, group=group, check=self._check, is_ours=self._is_ours, spell=spell) if group else None
+        )
 
     def register(self, name: str) -> Callable[[type[C]], type[C]]:
         """Class decorator. The class must be a frozen dataclass: what is built can be compared, hashed and replayed."""
@@ -48,21 +60,37 @@ class Registry(Generic[T]):
         self._presets[name] = _Preset(of, MappingProxyType(dict(settings)), doc)
 
     def names(self) -> tuple[str, ...]:
-        return tuple(sorted([*self._classes, *self._presets]))
+        """All of them, with what others announce and can be loaded."""
+        plugins = self._plugins.load_all() if self._plugins is not None else ()
+        return tuple(sorted([*self._classes, *self._presets, *plugins]))
+
+    def __contains__(self, name: str) -> bool:
+        """Whether something may be behind a name; nothing is imported to find out."""
+        if self._is_ours(name) or (self._shape is not None and is_class_path(name)):
+            return True
+        return self._plugins is not None and name in self._plugins.announced()
 
     def presets(self) -> tuple[str, ...]:
         return tuple(sorted(self._presets))
 
     def get(self, name: str) -> type[T]:
-        """The class behind a name or a preset."""
+        """The class behind a name, a preset or `package.module:Class`."""
         name = self._presets[name].of if name in self._presets else name
-        if name not in self._classes:
-            raise UnknownName(f"unknown {self.kind}", name, self.names())
-        return self._classes[name]
+        if name in self._classes:
+            return self._classes[name]
+        if self._shape is not None and is_class_path(name):
+            found = import_class(name, f"{self.kind} {name}")
+            self._check(found, f"{self.kind} {name}")
+            return cast(type[T], found)
+        if self._plugins is not None and name in self._plugins.announced():
+            return cast(type[T], self._plugins.load(name))
+        raise UnknownName(f"unknown {self.kind}", name, self.names())
 
     def name_of(self, built: T) -> str:
-        """The name that an object's class was registered under."""
-        return next(name for name, cls in self._classes.items() if type(built) is cls)
+        """The name that an object's class has here; that of its module and its own where it has none."""
+        plugins = self._plugins.loaded() if self._plugins is not None else {}
+        named = (name for name, cls in {**self._classes, **plugins}.items() if type(built) is cls)
+        return next(named, f"{type(built).__module__}:{type(built).__qualname__}")
 
     def build(self, name: str, settings: Mapping[str, object] = MappingProxyType({})) -> T:
         """An object from its settings; those of a preset may be overridden."""
@@ -70,7 +98,15 @@ class Registry(Generic[T]):
         given = read_settings(cls, settings, label)
         if name in self._presets:
             given = read_settings(cls, self._presets[name].settings, label) | given
-        return construct(cls, given, label)
+        try:
+            return construct(cls, given, label)
+        except ElastreamError:
+            raise
+        except Exception as wrong:
+            if self._is_ours(name):
+                raise
+            # Others say in their own way that a setting makes no sense.
+            raise BadInput(f"{label}: it cannot be built: {spell_error(wrong)}") from None
 
     def build_call(self, call: Call) -> T:
         """An object from its text form. Values without a key go to the fields that the class names in `positional`."""
@@ -105,11 +141,19 @@ class Registry(Generic[T]):
             return self._presets[name].doc
         return (cls.__doc__ or "").strip().split("\n")[0]
 
+    def _check(self, cls: type, label: str) -> None:
+        if self._shape is not None:
+            check_members(cls, self._shape, self.kind, label)
+        check_settings_class(cls, label)
+
     def _located(self, wrong: BadInput, column: int) -> BadInput:
         return BadInput(f"{self.kind}: column {column}: {str(wrong).removeprefix(self.kind + ' ')}")
 
+    def _is_ours(self, name: str) -> bool:
+        return name in self._classes or name in self._presets
+
     def _claim(self, name: str) -> None:
-        if name in self._classes or name in self._presets:
+        if self._is_ours(name):
             raise ValueError(f"{self.kind} {name!r} is registered twice")
 
 

@@ -34,9 +34,6 @@ class Workload(Protocol):
         """The rates of one run; equal seeds give equal series, on every machine."""
 
 
-workloads: Registry["Pattern"] = Registry("workload")
-
-
 class Pattern(ABC):
     """A workload that can be added to others, multiplied with them, and written as one line of text."""
 
@@ -65,6 +62,9 @@ class Pattern(ABC):
 
     def __str__(self) -> str:
         return spell_call(workloads.name_of(self), self, self.positional)
+
+
+workloads: Registry[Pattern] = Registry("workload", Pattern, group="elastream.workloads")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,6 +21,13 @@ def test_guards_run_in_one_order_whatever_order_they_are_given_in() -> None:
         assert found["pause"] is chosen["pause"]
 
 
+def test_a_guard_of_others_stands_behind_what_is_allowed_and_before_what_exists() -> None:
+    names = list(in_order({"my.module:Mine": Pause(), "other": Pause(), **dict.fromkeys(ORDER, Pause())}))
+    place = names.index("quiet_hours")
+    assert names[place : place + 4] == ["quiet_hours", "my.module:Mine", "other", "scarce_cluster"]
+    assert [name for name in names if name in ORDER] == list(ORDER)
+
+
 def test_bounds_are_there_whatever_was_configured() -> None:
     assert in_order({}) == {"bounds": Bounds()}
 

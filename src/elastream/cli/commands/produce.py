@@ -118,12 +118,16 @@ def _event_options(flags: Mapping[str, object], more: Mapping[str, str]) -> dict
 
 
 def _of_job(source: str) -> Stream | None:
-    """The stream of a job, if one is named: `wordcount`, or `q3/bids` of a job that has several."""
-    from elastream.core.callform import parse_call
+    """The stream of a job, if one is named: `wordcount`, or `q3/bids` of a job that has several.
+
+    `package.module:Class` alone may be a generator of others, and is one unless it is a job.
+    """
+    from elastream.core.callform import is_class_path, parse_call
     from elastream.jobs.catalogue import jobs
 
     text, _, name = source.partition("/")
-    if ":" in text or text.partition("(")[0].strip() not in jobs.names():
+    called = text.partition("(")[0].strip()
+    if called not in jobs or (called == source and is_class_path(called) and not _is_job(called)):
         return None
     streams = {one.name: one for one in jobs.build_call(parse_call(text, what="job")).streams}
     if name and name not in streams:
@@ -132,6 +136,16 @@ def _of_job(source: str) -> Stream | None:
         spelt = ", ".join(f"{text}/{stream}" for stream in streams)
         raise BadInput(f"job {text} has several streams; write each to a topic of its own: {spelt}")
     return streams[name] if name else next(iter(streams.values()))
+
+
+def _is_job(path: str) -> bool:
+    from elastream.jobs.catalogue import jobs
+
+    try:
+        jobs.get(path)
+    except BadInput:
+        return False
+    return True
 
 
 def _source_options(source: str, workload: str, more: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:

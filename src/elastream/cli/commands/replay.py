@@ -23,6 +23,13 @@ def replay(
         str | None, typer.Option(metavar="NAME(KEY=VALUE)", help="Decide with this policy, not the recorded one.")
     ] = None,
     guard: GuardTexts = None,
+    trust: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MODULE:CLASS",
+            help="A class named in the journal that may be imported; may be repeated.",
+        ),
+    ] = None,
     most: Annotated[int, typer.Option(min=1, help="Print at most so many differences.")] = 20,
     json: Json = False,
 ) -> None:
@@ -41,6 +48,8 @@ def replay(
     elastream replay runs/threshold --policy 'threshold(high=0.9)'
 
     elastream replay runs/threshold --guard 'cool-down(after=120s)'
+
+    elastream replay runs/mine --trust my_policy:Mine
     """
     from elastream.cli.parsing.texts import journal_folder, read_guards, read_policy
     from elastream.journal.reader import read
@@ -51,7 +60,7 @@ def replay(
     recording = read(journal_folder(path))
     for warning in recording.warnings:
         tell(warning)
-    found = planned_again(recording, policy=chosen, guards=guards)
+    found = planned_again(recording, policy=chosen, guards=guards, trusted=trust or ())
     if json:
         print_json(_as_json(found))
     else:

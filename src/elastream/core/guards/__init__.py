@@ -6,6 +6,9 @@ before all that limits a step: the wait after a change, its length, and the limi
 partitions) over what is allowed (budget, hours) to what exists (cluster). The state floor stands behind all of them,
 because too few workers for the state end the query; bounds behind that, because they were configured. Pause comes last,
 so that it can say what all the others would have let through.
+
+Guards of others say what is allowed, as budget and hours do: they stand behind those, in the order they were given, and
+what exists, the state, the bounds and a pause have their say after them.
 """
 
 from collections.abc import Mapping
@@ -50,6 +53,8 @@ ORDER: dict[str, type[Guard[Any]]] = {
     "pause": Pause,
 }
 
+_OTHERS_BEFORE = "scarce_cluster"
+
 Guards = Mapping[str, Guard[Any]]
 """Name -> guard; whoever runs them does so in the order above."""
 
@@ -57,4 +62,7 @@ Guards = Mapping[str, Guard[Any]]
 def in_order(guards: Guards) -> dict[str, Guard[Any]]:
     """The guards in their order, bounds among them whatever was configured."""
     chosen = {"bounds": Bounds(), **guards}
-    return {name: chosen[name] for name in ORDER if name in chosen}
+    names = list(ORDER)
+    place = names.index(_OTHERS_BEFORE)
+    others = [name for name in chosen if name not in ORDER]
+    return {name: chosen[name] for name in (*names[:place], *others, *names[place:]) if name in chosen}

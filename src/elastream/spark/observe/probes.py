@@ -2,7 +2,8 @@
 
 A progress is stale by one batch, and without a read limit its lag is nil by construction: backlog needs the newest
 offset of this moment. A probe knows it for one kind of source. To add one, write a class with the methods of `Probe` in
-a file of its own and enter it in `PROBES` under the name of the JVM's stream class.
+a file of its own and enter it in `PROBES` under the name of the JVM's stream class. Others announce theirs, or name
+them in the settings (`spark/observe/probe_register.py`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from elastream.spark.jvm.snapshot import LogSeen, Offset, SourceSeen
 from elastream.spark.observe.file_probe import FileProbe
 from elastream.spark.observe.kafka_probe import KafkaProbe
 from elastream.spark.observe.offsets import Counts, Sample, is_number, per_partition
+from elastream.spark.observe.probe_register import ProbeRegister
 
 _PAST_SAMPLES = 128
 
@@ -143,18 +145,24 @@ PROBES: dict[str, Callable[[SourceSeen], Probe]] = {
     "FileStreamSource": FileProbe,
     "TextSocketMicroBatchStream": Uncounted,
     "KafkaMicroBatchStream": KafkaProbe,
+    "elastream": Embedded,
 }
-"""By the simple name of the stream's class."""
-PYTHON_PROBES: dict[str, Callable[[SourceSeen], Probe]] = {"elastream": Embedded}
-"""Sources written in Python share their classes, and are told apart by the name of their format."""
+"""By the simple name of the stream's class. Sources written in Python share one, and are named by their format."""
+
+probes = ProbeRegister(PROBES, Probe)
 
 
 def probe_for(source: SourceSeen) -> Probe:
     """Who knows this source."""
-    kind = source.kind.rpartition(".")[2]
-    if kind.startswith("PythonMicroBatchStream"):
-        return PYTHON_PROBES.get(source.table or "", Reported)(source)
-    return PROBES.get(kind, Reported)(source)
+    return probes.find(stream_names(source), source) or Reported(source)
+
+
+def stream_names(source: SourceSeen) -> tuple[str, ...]:
+    """What a source's stream may be entered as: the full name of its class, and the simple one."""
+    simple = source.kind.rpartition(".")[2]
+    if simple.startswith("PythonMicroBatchStream"):
+        return (source.table,) if source.table else ()
+    return source.kind, simple
 
 
 def read_limit(source: SourceSeen) -> ReadLimit | None:
