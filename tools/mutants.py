@@ -451,7 +451,8 @@ MUTANTS = (
         file="src/elastream/policies/threshold.py",
         before="        if unknown:\n",
         after="        if False:\n",
-        test="tests/contract/test_policies.py::test_without_what_it_needs_it_holds_and_says_what_is_missing",
+        test="tests/contract/test_policies.py::"
+        "test_without_what_it_needs_it_holds_and_says_what_is_missing_and_what_it_needs_is_declared",
     ),
     Mutant(
         fault="a batch counts as committed as soon as it is planned",
@@ -1555,6 +1556,27 @@ MUTANTS = (
         before="            except Exception as wrong:\n                failure",
         after="            except KeyError as wrong:\n                failure",
         test="tests/unit/spark/test_foreign_probes.py::test_what_fails_in_a_probe_of_others_is_unknown_and_told_once",
+    ),
+    Mutant(
+        fault="a policy that reads a file passes for pure",
+        file="src/elastream/testing/purity.py",
+        before="if event.startswith(_FORBIDDEN):",
+        after="if False:",
+        test="tests/unit/testing/test_contract.py::test_what_reads_a_file_is_not_pure",
+    ),
+    Mutant(
+        fault="the contract does not see a guard that changes sizes without a word",
+        file="src/elastream/testing/guard_contract.py",
+        before="noted = sizes == result.allocation",
+        after="noted = True",
+        test="tests/unit/testing/test_contract.py::test_what_is_broken_is_told_in_one_line",
+    ),
+    Mutant(
+        fault="the contract does not see a memory that grows without end",
+        file="src/elastream/testing/policy_contract.py",
+        before="bounded = sizes[-1] <= 2 * max(sizes[: len(looks)]) + 100",
+        after="bounded = True",
+        test="tests/unit/testing/test_contract.py::test_what_is_broken_is_told_in_one_line",
     ),
 )
 

@@ -12,8 +12,8 @@ from elastream.policies import DS2
 from elastream.policies.ds2.equations import Required, TrueRates, required
 from elastream.simulator.continuous.model import WARM, DataflowModel, Feed, LogModel, OperatorModel, RestartModel
 from elastream.simulator.run import Simulation
+from elastream.testing import Story
 from elastream.workloads import parse_workload
-from tests.stories.telling import Story
 
 # Instances of an operator, their rate alone, and what another one adds: n ** beta instances' worth.
 sizes = st.integers(1, 60)

@@ -17,7 +17,7 @@ from elastream.core.needs import Need
 from elastream.core.observation import Observation, Reading
 from elastream.core.protocols import Forgetful
 from elastream.loop.planner import Planner
-from tests.making import knowing
+from elastream.testing import knowing
 from tests.strategies import decisions, guard_sets, histories, observations, wanting
 
 MAX_AGE_S = 15.0

@@ -13,7 +13,7 @@ from elastream.core.knowledge import Knowledge
 from elastream.core.observation import Trigger
 from elastream.simulator.faults import SinkBlocked
 from elastream.simulator.microbatch.model import ApplicationModel
-from tests.stories.telling import Story, application, tell
+from elastream.testing import Story, application, tell
 
 GUARDS: Guards = {"bottleneck": BottleneckGuard(), "partition_ceiling": PartitionCeiling()}
 TICK_S = 5.0

@@ -15,8 +15,8 @@ from elastream.policies import policies
 from elastream.simulator.continuous.model import DataflowModel
 from elastream.simulator.published import published
 from elastream.simulator.run import Simulation
+from elastream.testing import Story
 from elastream.workloads import parse_workload
-from tests.stories.telling import Story
 
 SENTENCES = f"constant({1e6 / 60:.6f})"
 RIGHT = (10, 20)

@@ -17,8 +17,8 @@ from elastream.simulator.continuous.model import (
     own_pools,
 )
 from elastream.simulator.run import Simulation
+from elastream.testing import Story, application, tell
 from elastream.workloads import parse_workload
-from tests.stories.telling import Story, application, tell
 
 # A million sentences per minute; a flatmap does a tenth of that, a count a million words of twenty per sentence.
 SENTENCES = "constant(16666.666)"

@@ -20,8 +20,8 @@ from elastream.simulator.continuous.model import (
 )
 from elastream.simulator.published import published
 from elastream.simulator.run import Simulation
+from elastream.testing import Story
 from elastream.workloads import parse_workload
-from tests.stories.telling import Story
 
 Sizes = dict[str, int]
 

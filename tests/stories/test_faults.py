@@ -13,7 +13,7 @@ from elastream.simulator.faults import (
     Unreachable,
     WorkerLoss,
 )
-from tests.stories.telling import TICK_S, Story, application, tell
+from elastream.testing.stories import TICK_S, Story, application, tell
 
 POLICIES = ["fixed", "threshold", "lag-proportional"]
 

@@ -4,8 +4,8 @@ from elastream.core.slo import Slo
 from elastream.policies import policies
 from elastream.simulator.published import PUBLISHED
 from elastream.simulator.run import Simulation
+from elastream.testing import Story, application, tell
 from elastream.workloads import parse_workload
-from tests.stories.telling import Story, application, tell
 
 
 def run(load: str, minutes: float) -> Story:

@@ -18,8 +18,8 @@ from elastream.simulator.continuous.model import (
     own_pools,
 )
 from elastream.simulator.run import Simulation
+from elastream.testing import Story
 from elastream.workloads import parse_workload
-from tests.stories.telling import Story
 
 PER_MINUTE = 1 / 60
 SENTENCES_RPS = 1e6 * PER_MINUTE

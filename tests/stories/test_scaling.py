@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from elastream.core.guards.partition_ceiling import PartitionCeiling
-from tests.stories.telling import TICK_S, application, tell
+from elastream.testing.stories import TICK_S, application, tell
 
 SCALING = ["threshold", "lag-proportional"]
 

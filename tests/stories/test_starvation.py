@@ -9,7 +9,7 @@ from elastream.core.guards.starvation import Starvation
 from elastream.core.observation import Trigger
 from elastream.simulator.faults import AdHocJob, MetricsMissing, SinkBlocked
 from elastream.simulator.microbatch.model import ApplicationModel
-from tests.stories.telling import Story, application, tell
+from elastream.testing import Story, application, tell
 
 GUARDS: Guards = {"starvation": Starvation(), "bottleneck": BottleneckGuard()}
 TICK_S = 5.0

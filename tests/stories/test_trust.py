@@ -12,7 +12,7 @@ from elastream.core.guards.start import Start
 from elastream.core.observation import Trigger
 from elastream.core.slo import Slo
 from elastream.simulator.microbatch.model import ApplicationModel
-from tests.stories.telling import Story, application, tell
+from elastream.testing import Story, application, tell
 
 POLICY = "lag-proportional"
 BURSTY = "cosine(10k..60k, period=40m, shift=20m) + spike(30k, at=18m, for=3m)"

@@ -16,7 +16,7 @@ from elastream.core.observation import Observation
 from elastream.core.protocols import Clock
 from elastream.core.signals import Signal
 from elastream.loop.controller import Controller
-from tests.making import observation
+from elastream.testing import observation
 from tests.unit.journal_samples import record
 
 

@@ -20,7 +20,7 @@ from elastream.core.observation import (
 )
 from elastream.core.slo import Slo
 from elastream.core.topology import Operator, Topology
-from tests.making import observation, query
+from elastream.testing import observation, query
 
 INTERVAL_S = 10.0
 

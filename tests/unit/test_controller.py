@@ -1,8 +1,6 @@
 import gc
 import logging
-import math
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import pytest
@@ -18,41 +16,7 @@ from elastream.core.tick import Tick
 from elastream.loop.clock import VirtualClock
 from elastream.loop.controller import Controller, checked
 from elastream.loop.planner import Planner
-from tests.making import observation, query, size
-
-
-@dataclass
-class World:
-    """A platform whose workers come at once, and that fails when told to."""
-
-    clock: VirtualClock
-    wanted: int = 3
-    name: str = "world"
-    provides: frozenset[Signal] = frozenset({Signal.ARRIVED})
-    applied: list[Decision] = field(default_factory=list)
-    blind: Exception | None = None
-    deaf: Exception | None = None
-    dumb: Exception | None = None
-    look: Callable[[], Observation] | None = None
-    ends_s: float = math.inf
-
-    def observe(self) -> Observation:
-        if self.blind is not None:
-            raise self.blind
-        if self.look is not None:
-            return self.look()
-        return observation(self.clock.now_s(), ready=self.wanted)
-
-    def apply(self, decision: Decision) -> None:
-        if self.deaf is not None:
-            raise self.deaf
-        self.applied.append(decision)
-        self.wanted = size(decision)
-
-    def has_ended(self) -> bool:
-        if self.dumb is not None:
-            raise self.dumb
-        return self.clock.now_s() >= self.ends_s
+from elastream.testing import FakeJournal, FakePlatform, ManualClock, observation, query, size
 
 
 @dataclass
@@ -70,31 +34,12 @@ class Wants(Forgetful):
         return Decision(allocation={pool.name: self.workers for pool in now.pools}, reason="wants them")
 
 
-@dataclass
-class Diary:
-    """Keeps every tick, or fails."""
-
-    ticks: list[Tick] = field(default_factory=list)
-    fails: bool = False
-    closed: bool = False
-
-    def write(self, tick: Tick) -> None:
-        if self.fails:
-            raise OSError(f"no space left for tick {tick.number}")
-        self.ticks.append(tick)
-
-    def close(self) -> None:
-        if self.fails:
-            raise OSError("no space left")
-        self.closed = True
-
-
 class Loop:
     """A controller with everything around it, ticking every 5 s."""
 
     def __init__(self, *journals: Journal) -> None:
-        self.clock = VirtualClock(utc_s=1_000_000.0)
-        self.world = World(self.clock)
+        self.clock = ManualClock(utc_s=1_000_000.0)
+        self.world = FakePlatform(self.clock)
         self.policy = Wants()
         self.planner = Planner(self.policy, {}, self.world.provides)
         self.controller = Controller(
@@ -102,7 +47,7 @@ class Loop:
         )
 
     def tick(self) -> Tick:
-        self.clock.sleep_until(self.clock.now_s() + 5.0)
+        self.clock.advance(5.0)
         return self.controller.tick()
 
 
@@ -112,7 +57,7 @@ def told(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 def test_the_loop_ends_when_the_platform_says_that_the_application_has() -> None:
-    diary = Diary()
+    diary = FakeJournal()
     loop = Loop(diary)
     loop.world.ends_s = 12.0
     loop.controller.run()
@@ -121,15 +66,15 @@ def test_the_loop_ends_when_the_platform_says_that_the_application_has() -> None
 
 
 def test_a_platform_that_cannot_say_whether_it_has_ended_goes_on() -> None:
-    diary = Diary()
+    diary = FakeJournal()
     loop = Loop(diary)
-    loop.world.dumb = ConnectionError("no answer")
+    loop.world.mute = ConnectionError("no answer")
     loop.controller.run(until_s=10.0)
     assert len(diary.ticks) == 3
 
 
 def test_a_tick_looks_decides_applies_and_tells() -> None:
-    diary = Diary()
+    diary = FakeJournal()
     loop = Loop(diary)
     tick = loop.tick()
     assert loop.world.applied == [tick.decision]
@@ -156,7 +101,7 @@ def test_an_action_that_was_lost_is_stated_again() -> None:
 
 
 def test_the_loop_ticks_by_the_clock_until_a_time_and_no_longer() -> None:
-    diary = Diary()
+    diary = FakeJournal()
     loop = Loop(diary)
     loop.controller.run(until_s=20.0)
     assert [tick.at_s for tick in diary.ticks] == [0.0, 5.0, 10.0, 15.0, 20.0]
@@ -164,7 +109,7 @@ def test_the_loop_ticks_by_the_clock_until_a_time_and_no_longer() -> None:
 
 
 def test_ticks_that_were_missed_are_not_made_up_for() -> None:
-    diary = Diary()
+    diary = FakeJournal()
     loop = Loop(diary)
 
     def slow() -> Observation:
@@ -181,7 +126,7 @@ def test_ticks_that_were_missed_are_not_made_up_for() -> None:
 def test_ticks_that_overrun_leave_half_of_the_time_to_others_and_that_is_said_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    diary = Diary()
+    diary = FakeJournal()
     loop = Loop(diary)
     began: list[float] = []
 
@@ -204,7 +149,7 @@ def test_ticks_that_overrun_leave_half_of_the_time_to_others_and_that_is_said_on
 
 
 def test_a_tick_that_hangs_for_minutes_is_followed_by_a_look_within_one() -> None:
-    diary = Diary()
+    diary = FakeJournal()
     loop = Loop(diary)
 
     def slow() -> Observation:
@@ -218,7 +163,7 @@ def test_a_tick_that_hangs_for_minutes_is_followed_by_a_look_within_one() -> Non
 
 
 def test_a_loop_that_is_stopped_ends_after_the_present_tick() -> None:
-    class Stops(Diary):
+    class Stops(FakeJournal):
         def write(self, tick: Tick) -> None:
             super().write(tick)
             if tick.number == 3:
@@ -232,7 +177,7 @@ def test_a_loop_that_is_stopped_ends_after_the_present_tick() -> None:
 
 
 def test_a_loop_that_is_stopped_while_it_sleeps_does_not_tick_again() -> None:
-    diary = Diary()
+    diary = FakeJournal()
     loop = Loop(diary)
 
     class Sleeper(VirtualClock):
@@ -255,14 +200,14 @@ def test_a_platform_that_cannot_be_looked_at_holds_is_told_once_and_recovers(
     for _ in range(3):
         tick = loop.tick()
         assert tick.observation is None
-        assert tick.troubles == ("no look at world: connection refused",)
+        assert tick.troubles == ("no look at fake: connection refused",)
         assert tick.decision is not None
         assert tick.decision.kind == "hold"
         assert size(tick.decision) == 7
     loop.world.blind = None
     assert loop.tick().troubles == ()
     loop.tick()
-    assert told(caplog) == ["no look at world: connection refused", "all is well again"]
+    assert told(caplog) == ["no look at fake: connection refused", "all is well again"]
 
 
 def test_before_the_first_look_nothing_is_decided_or_applied() -> None:
@@ -303,7 +248,7 @@ def test_the_same_look_again_makes_the_loop_hold_and_say_so(caplog: pytest.LogCa
         assert tick.observation is None
         assert tick.decision is not None
         assert tick.decision.kind == "hold"
-    assert told(caplog) == ["no look at world: time stands still: this look is of 5.0 s, the last of 5.0 s"]
+    assert told(caplog) == ["no look at fake: time stands still: this look is of 5.0 s, the last of 5.0 s"]
     loop.world.look = None
     assert loop.tick().troubles == ()
 
@@ -323,13 +268,13 @@ def test_a_look_that_is_too_old_is_refused_and_told_once_though_it_gets_older(
     loop.world.look = lambda: observation(next(looks) / 100)
     for _ in range(7):
         loop.tick()
-    assert told(caplog) == ["no look at world: the look is 20.0 s old; at most 15 s are allowed"]
+    assert told(caplog) == ["no look at fake: the look is 20.0 s old; at most 15 s are allowed"]
 
 
 def test_a_look_from_another_clock_is_refused() -> None:
     loop = Loop()
     loop.world.look = lambda: observation(loop.clock.now_s() + 3600)
-    assert loop.tick().troubles == ("no look at world: the look is 3600.0 s ahead: the platform has another clock",)
+    assert loop.tick().troubles == ("no look at fake: the look is 3600.0 s ahead: the platform has another clock",)
     loop.world.look = None
     assert loop.tick().troubles == ()
 
@@ -404,23 +349,23 @@ def test_another_trouble_is_told_though_the_first_one_lasts(caplog: pytest.LogCa
 
 
 def test_a_journal_that_fails_stops_neither_the_loop_nor_other_journals(caplog: pytest.LogCaptureFixture) -> None:
-    broken, sound = Diary(fails=True), Diary()
+    broken, sound = FakeJournal(fails=True), FakeJournal()
     loop = Loop(broken, sound)
     for _ in range(3):
         loop.tick()
     assert loop.world.wanted == 7
     assert len(sound.ticks) == 3
-    assert told(caplog) == ["journal Diary: no space left for tick 1"]
+    assert told(caplog) == ["journal FakeJournal: no space left for tick 1"]
     broken.fails = False
     loop.tick()
     assert told(caplog)[1:] == ["all is well again"]
 
 
 def test_a_journal_that_cannot_be_closed_does_not_keep_others_open(caplog: pytest.LogCaptureFixture) -> None:
-    broken, sound = Diary(fails=True), Diary()
+    broken, sound = FakeJournal(fails=True), FakeJournal()
     Loop(broken, sound).controller.close()
     assert sound.closed
-    assert told(caplog) == ["journal Diary: no space left"]
+    assert told(caplog) == ["journal FakeJournal: no space left"]
 
 
 def test_a_signal_that_the_policy_needs_and_that_lacks_is_a_trouble_told_once_and_the_size_is_held(
@@ -475,9 +420,9 @@ def test_what_stands_in_for_a_signal_that_lacks_is_told_once_and_is_no_trouble(
 
 def test_one_line_says_in_which_form_a_policy_runs_or_it_is_refused() -> None:
     loop = Loop()
-    assert checked(loop.planner, loop.world, "wants") == "wants on world: runs with all its signals"
+    assert checked(loop.planner, loop.world, "wants") == "wants on fake: runs with all its signals"
     loop.policy.needs = (Need(Signal.QUEUE),)
-    with pytest.raises(CannotRun, match="policy wants cannot run on world: it needs queue"):
+    with pytest.raises(CannotRun, match="policy wants cannot run on fake: it needs queue"):
         checked(loop.planner, loop.world, "wants")
 
 

@@ -21,7 +21,7 @@ from elastream.core.observation import (
     Trigger,
     Worker,
 )
-from tests.making import delay, observation, pool, query
+from elastream.testing import delay, observation, pool, query
 
 AT_S = 100.0
 SOUND = Reading(3.0, 95.0)

@@ -1,5 +1,5 @@
 from elastream.core.decision import Adjustment, Decision
-from tests.making import asking, observation, pool
+from elastream.testing import asking, observation, pool
 
 GROWING = observation(ready=3, wanted=8, requested=6, leaving=1)
 

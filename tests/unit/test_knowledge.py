@@ -7,7 +7,7 @@ from elastream.core.knowledge import HORIZON_S, LEAST_S, Knowledge
 from elastream.core.observation import FinishedBatch, LongestTask, Observation, Reading, Source, Worker
 from elastream.core.series import Series
 from elastream.core.signals import Signal
-from tests.making import POOL, asking, knowing, observation, pool, query
+from elastream.testing import POOL, asking, knowing, observation, pool, query
 
 
 def steady(seconds: int, *, every_s: int = 5, arrival: float = 100.0, commit: float = 80.0) -> list[Observation]:

@@ -10,7 +10,7 @@ from elastream.core.decision import Decision
 from elastream.core.guards.pause import Pause
 from elastream.core.tick import Tick
 from elastream.launch.telling import Telling, take_over_warnings
-from tests.making import asking, knowing, observation
+from elastream.testing import asking, knowing, observation
 
 
 def tick(decision: Decision, *, number: int = 1, ready: int = 3, wanted: int = 3) -> Tick:

@@ -4,7 +4,7 @@ import pytest
 
 from elastream.core.observation import FinishedBatch, Reading, Source, Worker, readings
 from elastream.core.signals import Signal
-from tests.making import observation, pool, query
+from elastream.testing import observation, pool, query
 
 
 def test_slots_are_those_of_ready_workers_only() -> None:

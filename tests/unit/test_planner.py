@@ -24,7 +24,7 @@ from elastream.core.needs import Need
 from elastream.core.observation import Observation
 from elastream.core.protocols import Forgetful
 from elastream.loop.planner import Plan, Planner
-from tests.making import POOL, asking, observation, pool, query, size
+from elastream.testing import POOL, asking, observation, pool, query, size
 
 
 @dataclass

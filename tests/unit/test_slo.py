@@ -11,7 +11,7 @@ from elastream.core.tick import Tick
 from elastream.estimators.delay import Punctuality, Stretch, records_within
 from elastream.loop.slo_log import SloLog, slo_sentence
 from elastream.spark.observe.arrival_curve import ArrivalCurve
-from tests.making import delay, observation, query
+from elastream.testing import delay, observation, query
 
 SLO = Slo(delay_s=30.0)
 

@@ -10,7 +10,7 @@ import pytest
 from elastream.core.observation import Pool, Reading, Worker
 from elastream.estimators import load
 from elastream.estimators.worker_capacity import WorkerCapacity
-from tests.making import pool, query
+from elastream.testing import pool, query
 
 Use = Callable[[float], Sequence[float | None]]
 

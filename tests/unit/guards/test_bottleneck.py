@@ -4,7 +4,7 @@ from elastream.core.decision import Decision
 from elastream.core.guards.bottleneck import BottleneckGuard
 from elastream.core.knowledge import Knowledge
 from elastream.core.observation import Observation, Query, Reading, RunningBatch
-from tests.making import asking, observation, query, size
+from elastream.testing import asking, observation, query, size
 
 
 def blocked(name: str = "q") -> Query:

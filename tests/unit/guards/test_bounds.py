@@ -2,7 +2,7 @@ import pytest
 
 from elastream.core.decision import Decision
 from elastream.core.guards.bounds import Bounds
-from tests.making import asking, knowing, observation, pool, size
+from elastream.testing import asking, knowing, observation, pool, size
 
 NOW = observation(ready=3, wanted=5, least=2, most=10)
 

@@ -5,7 +5,7 @@ import pytest
 from elastream.core.decision import Decision
 from elastream.core.guards.budget import Budget, Spending
 from elastream.core.observation import Observation
-from tests.making import asking, knowing, observation, pool, size
+from elastream.testing import asking, knowing, observation, pool, size
 
 HOUR_S = 3600.0
 DAILY = Budget(worker_hours=48, period_h=24, burst_h=1)

@@ -2,7 +2,7 @@ import json
 
 from elastream.core.decision import Decision
 from elastream.core.guards.cool_down import CoolDown, LastChange
-from tests.making import asking, knowing, observation, size
+from elastream.testing import asking, knowing, observation, size
 
 
 class Run:

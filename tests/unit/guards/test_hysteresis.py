@@ -7,7 +7,7 @@ from elastream.core.errors import BadInput
 from elastream.core.guards.hysteresis import Hysteresis
 from elastream.core.knowledge import Knowledge
 from elastream.core.observation import Trigger
-from tests.making import asking, observation, query, size
+from elastream.testing import asking, observation, query, size
 
 POOL = "executors"
 

@@ -2,7 +2,7 @@ import pytest
 
 from elastream.core.decision import Decision
 from elastream.core.guards.ignore_minor import IgnoreMinor
-from tests.making import asking, knowing, observation, pool, size
+from elastream.testing import asking, knowing, observation, pool, size
 
 STARTING = observation(ready=3, wanted=8)
 

@@ -3,7 +3,7 @@ import pytest
 from elastream.core.decision import Decision
 from elastream.core.errors import BadInput
 from elastream.core.guards.over_provision import OverProvision
-from tests.making import asking, knowing, observation, size
+from elastream.testing import asking, knowing, observation, size
 
 NOW = observation(ready=3, wanted=12)
 

@@ -6,7 +6,7 @@ from elastream.core.decision import Decision
 from elastream.core.guards.partition_ceiling import PartitionCeiling, useful_slots
 from elastream.core.observation import Observation, Reading
 from elastream.core.topology import Topology
-from tests.making import asking, knowing, observation, pool, query, size
+from elastream.testing import asking, knowing, observation, pool, query, size
 
 
 def ceiling(now: Observation, asked: int) -> Decision:

@@ -1,6 +1,6 @@
 from elastream.core.decision import Decision
 from elastream.core.guards.pause import Pause
-from tests.making import asking, knowing, observation, pool
+from elastream.testing import asking, knowing, observation, pool
 
 NOW = observation(pools=(pool("a", ready=3, wanted=8), pool("b", ready=2, wanted=2)))
 

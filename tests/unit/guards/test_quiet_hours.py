@@ -3,7 +3,7 @@ import pytest
 from elastream.core.errors import BadInput
 from elastream.core.guards.quiet_hours import QuietHours
 from elastream.core.observation import Observation
-from tests.making import asking, knowing, observation, size
+from elastream.testing import asking, knowing, observation, size
 
 NIGHT = QuietHours(utc=("22:00-06:00",))
 DAY_S = 86_400.0

@@ -3,7 +3,7 @@ import json
 from elastream.core.decision import Decision
 from elastream.core.guards.roll_back import RollBack, Watch
 from elastream.core.observation import Observation
-from tests.making import asking, delay, knowing, observation, pool, query, size
+from elastream.testing import asking, delay, knowing, observation, pool, query, size
 
 GUARD = RollBack(settle_s=60.0, remember_s=600.0)
 

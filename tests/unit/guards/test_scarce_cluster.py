@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from elastream.core.decision import Decision
 from elastream.core.guards.scarce_cluster import ScarceCluster, shared
-from tests.making import asking, knowing, observation, pool, size
+from elastream.testing import asking, knowing, observation, pool, size
 
 ASKED = {"a": 10, "b": 30, "c": 20}
 POOLS = tuple(pool(name, ready=1, wanted=2) for name in ASKED)

@@ -3,7 +3,7 @@ import json
 from elastream.core.decision import Decision
 from elastream.core.guards.stabilise import Proposals, Stabilise
 from elastream.core.observation import Observation
-from tests.making import asking, knowing, observation, size
+from elastream.testing import asking, knowing, observation, size
 
 
 class Run:

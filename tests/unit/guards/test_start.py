@@ -5,7 +5,7 @@ import pytest
 from elastream.core.decision import Decision
 from elastream.core.guards.start import Begun, Start
 from elastream.core.observation import FinishedBatch, Observation, Query
-from tests.making import asking, knowing, observation, query, size
+from elastream.testing import asking, knowing, observation, query, size
 
 GUARD = Start()
 

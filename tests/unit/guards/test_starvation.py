@@ -11,7 +11,7 @@ from elastream.core.guards.starvation import Starvation, Steps
 from elastream.core.knowledge import Knowledge
 from elastream.core.observation import Observation, Query, Reading, RunningBatch, RunningStage, Worker
 from elastream.core.signals import Signal
-from tests.making import asking, observation, query, size
+from elastream.testing import asking, observation, query, size
 
 
 def starved(*, waiting: int = 8, arrived: float = 100.0, committed: float = 0.0, at_s: float = 0.0) -> Query:

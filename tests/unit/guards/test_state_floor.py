@@ -5,7 +5,7 @@ import pytest
 from elastream.core.decision import Decision
 from elastream.core.guards.state_floor import StateFloor
 from elastream.core.observation import Observation
-from tests.making import asking, knowing, observation, pool, query, size
+from elastream.testing import asking, knowing, observation, pool, query, size
 
 GIB = 2.0**30
 

@@ -4,7 +4,7 @@ import pytest
 
 from elastream.core.decision import Decision
 from elastream.core.guards.step_limit import StepLimit
-from tests.making import asking, knowing, observation, pool, size
+from elastream.testing import asking, knowing, observation, pool, size
 
 NOTHING = StepLimit().start()
 STARTING = observation(ready=3, wanted=20, requested=15)

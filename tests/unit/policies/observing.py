@@ -30,7 +30,7 @@ from elastream.core.protocols import Policy
 from elastream.core.signals import Signal
 from elastream.core.topology import Edge, Operator, Topology
 from elastream.loop.planner import Planner
-from tests.making import POOL, pool
+from elastream.testing import POOL, pool
 
 EVERYTHING = frozenset(Signal)
 

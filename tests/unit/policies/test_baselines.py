@@ -11,8 +11,7 @@ from elastream.loop.planner import Planner
 from elastream.policies import Fixed, LagProportional, Threshold
 from elastream.policies.catalogue import policies
 from elastream.simulator.microbatch.platform import PROVIDES
-from tests.making import knowing, observation, query, size
-from tests.stories.telling import application, tell
+from elastream.testing import application, knowing, observation, query, size, tell
 
 
 def test_fixed_sets_what_it_was_told_and_else_keeps_what_is_there() -> None:

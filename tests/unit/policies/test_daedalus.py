@@ -10,7 +10,7 @@ from elastream.core.errors import BadInput
 from elastream.estimators.forecasting.forecast import Forecast
 from elastream.policies import policies
 from elastream.policies.daedalus.policy import Daedalus, Outlook
-from tests.making import POOL, pool, size
+from elastream.testing import POOL, pool, size
 from tests.unit.policies.observing import Dataflow, Doing
 
 

@@ -13,7 +13,7 @@ from elastream.core.topology import Operator, Topology
 from elastream.loop.planner import Planner
 from elastream.policies import DS2, policies
 from elastream.policies.ds2.interval import reading_rps
-from tests.making import POOL
+from elastream.testing import POOL
 from tests.unit.policies.observing import Dataflow, Doing
 
 State = Mapping[str, Mapping[str, Any]]

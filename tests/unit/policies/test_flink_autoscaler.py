@@ -35,9 +35,8 @@ from elastream.simulator.continuous.model import (
     own_pools,
 )
 from elastream.simulator.run import Simulation
+from elastream.testing import POOL, Story
 from elastream.workloads import parse_workload
-from tests.making import POOL
-from tests.stories.telling import Story
 from tests.unit.policies.observing import Dataflow, Doing
 
 VECTORS = Path(__file__).parent / "vectors" / "flink_autoscaler" / "vertex_scaler_vectors.csv"

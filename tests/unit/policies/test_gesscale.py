@@ -26,9 +26,8 @@ from elastream.simulator.continuous.model import (
     RestartModel,
 )
 from elastream.simulator.run import Simulation
+from elastream.testing import POOL, Story
 from elastream.workloads import parse_workload
-from tests.making import POOL
-from tests.stories.telling import Story
 from tests.unit.policies.observing import Dataflow, Doing
 
 # Delay of each node to all others: that of the farther one of the two.

@@ -9,7 +9,7 @@ from elastream.core.observation import Worker
 from elastream.policies import ThrNLAware, ThrNLUnaware
 from elastream.policies.catalogue import policies
 from elastream.policies.gesscale.nodes import NodePlaces, places
-from tests.making import POOL, observation, pool
+from elastream.testing import POOL, observation, pool
 from tests.unit.policies.observing import Dataflow, Doing
 
 # a and b are close to each other, c is close to b only, d is far from everybody.

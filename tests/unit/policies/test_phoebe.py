@@ -14,7 +14,7 @@ from elastream.core.signals import Signal
 from elastream.loop.planner import Planner
 from elastream.policies import policies
 from elastream.policies.phoebe import Phoebe, Profiled, latency_s
-from tests.making import delay, pool, size
+from elastream.testing import delay, pool, size
 from tests.unit.policies.observing import EVERYTHING, Dataflow, Doing
 
 # Each worker takes in 1,000/s; latency does not depend on size.

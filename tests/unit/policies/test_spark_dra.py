@@ -11,7 +11,7 @@ from elastream.core.observation import Observation, Reading, RunningBatch, Worke
 from elastream.core.signals import Signal
 from elastream.loop.planner import Planner
 from elastream.policies.spark_dra import SparkDra
-from tests.stories.telling import application, tell
+from elastream.testing import application, tell
 from tests.unit.policies.observing import EVERYTHING, Dataflow, Doing
 
 

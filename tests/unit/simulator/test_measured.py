@@ -15,8 +15,8 @@ from elastream.simulator.catalogue import any_model, measured_jobs, model
 from elastream.simulator.microbatch.model import ApplicationModel
 from elastream.simulator.model_file import read_model, written_model
 from elastream.simulator.run import Simulation
+from elastream.testing import Story
 from elastream.workloads import parse_workload
-from tests.stories.telling import Story
 
 
 def watched(app: ApplicationModel, workload: str, *, minutes: float, tick_s: float = 5.0) -> list[Observation]:

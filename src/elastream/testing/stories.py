@@ -1,4 +1,8 @@
-"""A run of the loop on the simulator, kept tick by tick."""
+"""A run of the loop on the simulator, kept tick by tick, to ask what an operator would have seen.
+
+story = tell(application(initial_workers=4), "cosine(5k..70k, period=20m)", Mine(target=0.7), minutes=30)
+assert max(story.wanted(from_s=600)) <= 8
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -6,6 +10,7 @@ from typing import Any
 
 from elastream.core.guards import Guards
 from elastream.core.observation import Observation, Trigger
+from elastream.core.protocols import Policy
 from elastream.core.tick import Tick
 from elastream.policies import policies
 from elastream.simulator.catalogue import model
@@ -25,10 +30,11 @@ class Story:
     outcome: Outcome | None = None
 
     def write(self, tick: Tick) -> None:
+        """Keep a tick. Implements Journal."""
         self.ticks.append(tick)
 
     def close(self) -> None:
-        pass
+        """Nothing to close. Implements Journal."""
 
     def looks(self, from_s: float = 0.0, to_s: float = float("inf")) -> list[Observation]:
         """Observations within a time."""
@@ -77,7 +83,7 @@ def application(
 def tell(
     app: ApplicationModel,
     workload: str,
-    policy: str,
+    policy: str | Policy[Any],
     *,
     minutes: float,
     guards: Guards | None = None,
@@ -85,13 +91,14 @@ def tell(
     tick_s: float = TICK_S,
     **settings: Any,
 ) -> Story:
-    """Run to the end and keep everything."""
+    """Run a policy, or one by its name with these settings, to the end and keep everything."""
     story = Story()
+    decides = policies.build(policy, settings) if isinstance(policy, str) else policy
     simulation = Simulation(
         app,
         parse_workload(workload),
-        policies.build(policy, settings),
-        name=policy,
+        decides,
+        name=policies.name_of(decides),
         duration_s=minutes * 60,
         tick_s=tick_s,
         guards=guards,

@@ -1,4 +1,4 @@
-"""Small builders of what tests speak about: every argument has a calm default, so a test names only what matters."""
+"""Builders of what tests speak about: every argument has a calm default, so that a test names only what matters."""
 
 from collections.abc import Mapping
 
