@@ -1578,6 +1578,20 @@ MUTANTS = (
         after="bounded = True",
         test="tests/unit/testing/test_contract.py::test_what_is_broken_is_told_in_one_line",
     ),
+    Mutant(
+        fault="a public signature changes unawares",
+        file="src/elastream/journal/replay.py",
+        before="    trusted: Collection[str] = (),\n) -> Replayed:",
+        after="    trusted: Collection[str] = (),\n    more: int = 0,\n) -> Replayed:",
+        test="tests/unit/test_public_api.py::test_signatures_change_on_purpose_only",
+    ),
+    Mutant(
+        fault="dir shows what is not public",
+        file="src/elastream/__init__.py",
+        before="    return list(__all__)",
+        after="    return list(globals())",
+        test="tests/unit/test_public_api.py::test_dir_shows_the_public_names_and_nothing_else",
+    ),
 )
 
 

@@ -2,12 +2,14 @@
 
 import logging
 import sys
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import elastream
 from elastream.core.callform import parse_call
 from elastream.core.errors import BadInput
 from elastream.core.protocols import Policy
@@ -190,6 +192,18 @@ def test_of_two_packages_with_one_name_the_second_is_left_out(
     with caplog.at_level(logging.WARNING, logger="elastream"):
         assert known.get("mine").__name__ == "Mine"
     assert caplog.messages == ["left out: package b-package announces the policy mine, as package a-package does"]
+
+
+def test_a_class_at_hand_is_registered_for_this_process() -> None:
+    @elastream.register_policy("registered-in-a-test")
+    @dataclass(frozen=True, kw_only=True)
+    class Registered(Fixed):
+        """Is at hand."""
+
+    try:
+        assert policies.build("registered-in-a-test", {"workers": 2}) == Registered(workers=2)
+    finally:
+        del policies._classes["registered-in-a-test"]
 
 
 def test_a_name_of_ours_is_found_without_looking_for_plugins(folder: Path) -> None:

@@ -1,8 +1,8 @@
 """Guards from settings, and back."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from elastream.core.decision import Json
 from elastream.core.errors import BadInput
@@ -12,6 +12,8 @@ from elastream.registry import Registry, read_settings
 from elastream.registry.hints import hints, is_sequence
 from elastream.registry.settings import field_named
 
+C = TypeVar("C")
+
 guards: Registry[Guard[Any]] = Registry(
     "guard", Guard, group="elastream.guards", spell=lambda name: name.replace("-", "_")
 )
@@ -19,6 +21,11 @@ guards: Registry[Guard[Any]] = Registry(
 
 for _name, _guard in ORDER.items():
     guards.register(_name)(_guard)
+
+
+def register_guard(name: str) -> Callable[[type[C]], type[C]]:
+    """Class decorator: the guard can be switched on by this name in this process, and stands with those of others."""
+    return guards.register(name)
 
 
 def build_guards(settings: Mapping[str, Mapping[str, object]]) -> dict[str, Guard[Any]]:

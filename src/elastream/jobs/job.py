@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
 from elastream.registry import Registry
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+C = TypeVar("C")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,3 +73,8 @@ class Job(Protocol):
 
 
 jobs: Registry[Job] = Registry("job", Job, group="elastream.jobs")
+
+
+def register_job(name: str) -> Callable[[type[C]], type[C]]:
+    """Class decorator: the job can be run by this name in this process, as ours can."""
+    return jobs.register(name)

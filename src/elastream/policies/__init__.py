@@ -1,7 +1,7 @@
 """Policies by name. One policy, one file; its first paragraph says where it comes from."""
 
 from elastream.policies.amadeus import Amadeus
-from elastream.policies.catalogue import policies
+from elastream.policies.catalogue import policies, register_policy
 from elastream.policies.daedalus.policy import Daedalus
 from elastream.policies.dhalion.policy import Dhalion
 from elastream.policies.ds2.policy import DS2
@@ -40,4 +40,5 @@ __all__ = [
     "Threshold",
     "Varga",
     "policies",
+    "register_policy",
 ]

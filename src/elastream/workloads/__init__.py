@@ -3,7 +3,7 @@
 from elastream.workloads import kanis as kanis
 from elastream.workloads.constant import Constant
 from elastream.workloads.convergence import Convergence
-from elastream.workloads.pattern import Pattern, Product, Sum, Workload, workloads
+from elastream.workloads.pattern import Pattern, Product, Sum, Workload, register_workload, workloads
 from elastream.workloads.series import RateSeries
 from elastream.workloads.spike import Spike, Spikes
 from elastream.workloads.step import Ramp, Step
@@ -34,6 +34,7 @@ __all__ = [
     "Workload",
     "kanis",
     "parse_workload",
+    "register_workload",
     "shipped_traces",
     "workloads",
 ]

@@ -2,10 +2,11 @@
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
 from operator import add, mul
-from typing import Annotated, ClassVar, Protocol
+from typing import Annotated, ClassVar, Protocol, TypeVar
 
 import numpy as np
 from pydantic import Field
@@ -15,6 +16,8 @@ from elastream.registry import Registry, check_settings
 from elastream.workloads.series import FloatArray, RateSeries
 from elastream.workloads.spelling import spell_call
 from elastream.workloads.streams import Streams
+
+C = TypeVar("C")
 
 # A double counts single records up to 9e15: one second at this rate still fits.
 HIGHEST_RPS = 1e15
@@ -65,6 +68,11 @@ class Pattern(ABC):
 
 
 workloads: Registry[Pattern] = Registry("workload", Pattern, group="elastream.workloads")
+
+
+def register_workload(name: str) -> Callable[[type[C]], type[C]]:
+    """Class decorator: the workload can be written by this name in this process, as ours can."""
+    return workloads.register(name)
 
 
 @dataclass(frozen=True, kw_only=True)

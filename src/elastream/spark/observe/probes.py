@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
 from elastream.core.errors import ElastreamError
 from elastream.core.observation import ReadLimit
@@ -19,6 +19,8 @@ from elastream.spark.observe.file_probe import FileProbe
 from elastream.spark.observe.kafka_probe import KafkaProbe
 from elastream.spark.observe.offsets import Counts, Sample, is_number, per_partition
 from elastream.spark.observe.probe_register import ProbeRegister
+
+P = TypeVar("P", bound="Probe")
 
 _PAST_SAMPLES = 128
 
@@ -150,6 +152,19 @@ PROBES: dict[str, Callable[[SourceSeen], Probe]] = {
 """By the simple name of the stream's class. Sources written in Python share one, and are named by their format."""
 
 probes = ProbeRegister(PROBES, Probe)
+
+
+def register_probe(stream: str) -> Callable[[type[P]], type[P]]:
+    """Class decorator: ask the probe about such streams, by the simple or full name of their class in the JVM.
+
+    A source that is written in Python is named by its format.
+    """
+
+    def decorate(cls: type[P]) -> type[P]:
+        probes.register(stream, cls)
+        return cls
+
+    return decorate
 
 
 def probe_for(source: SourceSeen) -> Probe:
