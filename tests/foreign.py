@@ -52,6 +52,15 @@ class Unreadable(Plain):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Moody(Mine):
+    """Does not know what it needs."""
+
+    @property
+    def needs(self):
+        raise RuntimeError("not today")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Cap(Forgetful):
     """A guard that lets no more pass."""
 
@@ -124,6 +133,13 @@ class Pass:
     @property
     def answer(self):
         return "SELECT key, event_time AS first_time, event_time AS last_time FROM events"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fussy(Pass):
+    """Wants to be told."""
+
+    column: str
 '''
 
 

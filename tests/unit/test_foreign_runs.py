@@ -173,8 +173,10 @@ def test_what_is_trusted_and_not_there_is_told_in_one_line(module: str, capsys: 
 
 def test_what_a_package_announces_is_listed_by_every_command(module: str, tmp_path: Path) -> None:
     write_module(tmp_path, f"{module}_load", WORKLOAD)
+    write_module(tmp_path, f"{module}_job", JOB)
     announced = {
-        "elastream.policies": {"mine": f"{module}:Mine", "broken": f"{module}:NoPolicy"},
+        "elastream.policies": {"mine": f"{module}:Mine", "broken": f"{module}:NoPolicy", "moody": f"{module}:Moody"},
+        "elastream.jobs": {"theirs": f"{module}_job:Pass", "fussy": f"{module}_job:Fussy"},
         "elastream.guards": {"my-cap": f"{module}:Cap"},
         "elastream.workloads": {"flat": f"{module}_load:Flat"},
     }
@@ -190,9 +192,12 @@ def test_what_a_package_announces_is_listed_by_every_command(module: str, tmp_pa
         return done.stdout, done.stderr
 
     listed, told = run("policies", "--json")
-    assert {"fixed", "mine"} < {one["name"] for one in json.loads(listed)}
+    assert {"fixed", "mine", "moody"} < {one["name"] for one in json.loads(listed)}
     assert told.startswith("left out: policy broken of package others: it is no policy")
     assert told.count("\n") == 1
+    listed, told = run("jobs", "--json")
+    assert {"wordcount", "theirs"} < {one["name"] for one in json.loads(listed)}
+    assert told == "left out: job fussy needs the setting 'column'\n"
     out, told = run(*SHORT, "--policy", "mine(workers=2)", "--guard", "my-cap", "--workload", "flat(200)", "--json")
     assert json.loads(out)["guards"]["my_cap"] == {"workers": 2}
     assert told == ""

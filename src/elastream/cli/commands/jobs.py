@@ -58,7 +58,7 @@ def _list(*, json: bool) -> None:
 
     from elastream.jobs.catalogue import jobs as known
 
-    built = {name: known.build(name) for name in known.names()}
+    built = {name: job for name in known.names() if (job := _default(name)) is not None}
     if json:
         print_json([_about(name, job) for name, job in built.items()])
         return
@@ -73,6 +73,17 @@ def _list(*, json: bool) -> None:
     screen.print()
     screen.print("Settings of one: elastream jobs NAME. How fast it is here: elastream bench NAME.")
     screen.print("Under a policy on real executors: elastream live --job NAME")
+
+
+def _default(name: str) -> Job | None:
+    """A job with its defaults; None for one of others that has none, which is told."""
+    from elastream.jobs.catalogue import jobs as known
+
+    try:
+        return known.build(name)
+    except BadInput as wrong:
+        tell(f"left out: {wrong}")
+        return None
 
 
 def _about(name: str, job: Job) -> dict[str, Any]:

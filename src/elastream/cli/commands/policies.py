@@ -9,7 +9,6 @@ import typer
 
 from elastream.cli.parsing.options import Json
 from elastream.cli.terminal.output import console, print_json, print_table
-from elastream.core.errors import BadInput
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -188,8 +187,8 @@ def _needs(name: str) -> tuple[Need, ...]:
 
     try:
         return known.build(name).needs
-    except BadInput:
-        # Some policy cannot be built without settings; what it needs may then depend on them.
+    except Exception:
+        # Some policy cannot be built without settings, on which its needs may depend; one of others may fail anyhow.
         return ()
 
 
