@@ -99,11 +99,6 @@ class Seen:
         """Nothing to close."""
 
     @property
-    def mean_workers(self) -> float:
-        """Ready ones, over all looks."""
-        return mean(tick.observation.pool(self.pool).ready for tick in self.ticks if tick.observation)
-
-    @property
     def mean_latency_s(self) -> float:
         """The 95th percentile, averaged over time."""
         looks = (tick.observation.queries[0].delay for tick in self.ticks if tick.observation)
@@ -171,11 +166,11 @@ def run(
     seen = Seen(pool)
     policy = policies.build(approach, settings)
     simulation = Simulation(model, load, policy, name=approach, duration_s=hours * 3600, tick_s=tick_s, seed=seed)
-    simulation.run([seen])
+    outcome = simulation.run([seen])
     memory = simulation.planner.snapshot()["memory"]
     measured = memory["recoveries"] if approach == "daedalus" else []
     return Result(
-        workers=seen.mean_workers,
+        workers=outcome.summary.mean_workers or 0.0,
         latency_s=seen.mean_latency_s,
         profiling_worker_h=seen.profiling_worker_h,
         true=tuple(seen.recoveries()),

@@ -898,9 +898,54 @@ MUTANTS = (
     Mutant(
         fault="a broken promise is not shown in red",
         file="src/elastream/cli/terminal/live_picture.py",
-        before="style=ALARM if now.is_broken else",
+        before="style=ALARM if is_broken else",
         after="style=",
         test="tests/unit/test_liveview.py::test_a_broken_promise_and_nothing_else_is_red",
+    ),
+    Mutant(
+        fault="executors are paid for when they are ready, and not from their request",
+        file="src/elastream/evaluation/measures.py",
+        before="max(pool.requested, pool.ready) + pool.leaving",
+        after="pool.ready + pool.leaving",
+        test="tests/unit/evaluation/test_measures.py::test_workers_are_paid_for_from_their_request_until_they_have_left",
+    ),
+    Mutant(
+        fault="every pool that a tick changes is an action",
+        file="src/elastream/evaluation/actions.py",
+        before="self.actions += 1",
+        after="self.actions += len(changes)",
+        test="tests/unit/evaluation/test_measures.py::test_one_tick_that_changes_several_pools_is_one_action",
+    ),
+    Mutant(
+        fault="a change that has not been carried out counts on every tick",
+        file="src/elastream/evaluation/actions.py",
+        before="if changes and changes != self._last:",
+        after="if changes:",
+        test="tests/unit/evaluation/test_measures.py"
+        "::test_a_change_that_was_not_carried_out_is_one_action_however_often_it_is_stated",
+    ),
+    Mutant(
+        fault="time in which the SLO is unknown counts as broken",
+        file="src/elastream/evaluation/summary.py",
+        before="_integrate_known(series.at, series.within)",
+        after="_integrate_known(series.at, [bool(kept) for kept in series.within])",
+        test="tests/unit/evaluation/test_summary.py::test_time_in_which_the_slo_is_unknown_is_neither_kept_nor_broken",
+    ),
+    Mutant(
+        fault="executors are counted while nobody looked",
+        file="src/elastream/evaluation/summary.py",
+        before="held = None if not attended else held if",
+        after="held = held if",
+        test="tests/unit/test_page.py"
+        "::test_the_summary_counts_workers_while_they_cannot_be_seen_but_not_while_nobody_looked",
+    ),
+    Mutant(
+        fault="the live view knows another number of executors that are wanted than the table",
+        file="src/elastream/evaluation/measures.py",
+        before="    if tick.decision is not None:\n        return sum",
+        after="    if tick.decision is not None and tick.observation is None:\n        return sum",
+        test="tests/unit/evaluation/test_measures.py"
+        "::test_what_is_wanted_is_what_was_decided_also_while_nothing_is_seen",
     ),
     Mutant(
         fault="columns of a table are squeezed on a narrow terminal",

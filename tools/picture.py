@@ -12,8 +12,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.terminal_theme import SVG_EXPORT_THEME
 
-from elastream.cli.terminal.live_history import LiveHistory
 from elastream.cli.terminal.live_picture import Moment, draw_picture
+from elastream.evaluation.series import RunSeries
 from elastream.journal.reader import read
 
 WIDTH = 100
@@ -24,10 +24,10 @@ def main(journal: Path, at_s: float, to: Path) -> None:
     part = read(journal).parts[0]
     ticks = list(part.ticks)
     began, seen = next((tick, tick.observation) for tick in ticks if tick.observation and tick.observation.queries)
-    history = LiveHistory()
+    series = RunSeries(tick_s=part.header.tick_s, max_age_s=part.header.max_age_s)
     for tick in ticks:
         if tick.utc_s - began.utc_s <= at_s:
-            history.add(tick)
+            series.update(tick)
     pool = seen.pools[0]
     moment = Moment(
         title=f"{part.header.policy} on {pool.min_workers} to {pool.max_workers} executors",
@@ -37,7 +37,7 @@ def main(journal: Path, at_s: float, to: Path) -> None:
         now_s=at_s,
     )
     console = Console(record=True, width=WIDTH, file=io.StringIO(), highlight=False, force_terminal=True)
-    for line in draw_picture(history, moment, width=WIDTH, encoding="utf-8"):
+    for line in draw_picture(series, moment, width=WIDTH, encoding="utf-8"):
         console.print(line)
     console.save_svg(str(to), title="elastream live", theme=SVG_EXPORT_THEME)
 

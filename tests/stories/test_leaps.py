@@ -15,7 +15,7 @@ def run(load: str, minutes: float) -> Story:
 
 def share_in_time(story: Story) -> float:
     assert story.outcome is not None
-    return story.outcome.summary.within_slo or 0.0
+    return story.outcome.summary.records_within_slo or 0.0
 
 
 def test_a_leap_after_a_calm_whose_batches_were_all_alike_is_met_in_time() -> None:

@@ -92,7 +92,7 @@ def test_a_default_workload_suits_the_model(capsys: pytest.CaptureFixture[str]) 
     for model in ("enrich", "two-queries"):
         found = printed(capsys, "simulate", "--minutes", "5", "--model", model, "--policy", "fixed(workers=12)")
         assert "cosine" in found["workload"]
-        assert found["runs"][0]["summary"]["backlog_left"] < found["runs"][0]["summary"]["records"] / 5
+        assert found["runs"][0]["exact"]["backlog_left"] < found["runs"][0]["exact"]["records"] / 5
 
 
 def test_a_flag_wins_over_spark_over_the_environment_over_the_file(
@@ -119,7 +119,9 @@ def test_a_run_folder_holds_journal_numbers_and_series(capsys: pytest.CaptureFix
     assert kept["summary"] == shown["runs"][0]["summary"]
     rows = list(csv.DictReader(Path("runs/threshold/series.csv").read_text().splitlines()))
     assert len(rows) == 10 * 60 // 5 + 1
-    assert {"t_seconds", "rate", "wanted", "ready", "backlog", "delay_p95_s"} <= rows[0].keys()
+    assert {"t_seconds", "arrived_rps", "offered_rps", "wanted", "ready", "paid", "backlog", "delay_p95_s"} <= rows[
+        0
+    ].keys()
 
 
 def test_two_settings_of_one_policy_have_two_folders(capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,9 +5,9 @@ import re
 import pytest
 
 from elastream.cli.terminal.digits import draw_digits, shorten, shorten_time
-from elastream.cli.terminal.live_history import LiveHistory
 from elastream.cli.terminal.live_picture import Moment, draw_picture, fit, spell_clock
 from elastream.cli.terminal.live_view import LiveView
+from elastream.evaluation.series import RunSeries
 from tests.terminal import Seen, run_on_terminal
 from tests.unit.journal_samples import UTC_S
 from tests.unit.live_samples import SLO, run
@@ -16,14 +16,14 @@ WIDTHS = [60, 80, 120]
 TITLE = "lag-proportional on 2 to 8 executors"
 
 FEED = """
-from elastream.cli import liveview
+from elastream.cli.terminal import live_view
 from tests.unit.journal_samples import UTC_S
 from tests.unit.live_samples import SLO, run
 
 now = [UTC_S - 13.0]
 title = "lag-proportional on 2 to 8 executors"
 notes = ["capacity emulated: 1,000 rows/s per slot, time x1"]
-with liveview.LiveView(175.0, title=title, slo=SLO, notes=notes, clock=lambda: now[0]) as view:
+with live_view.LiveView(175.0, title=title, tick_s=2.0, slo=SLO, notes=notes, clock=lambda: now[0]) as view:
     view.begin("starting a cluster with room for 8 executors")
     now[0] += 4.0
     view.begin("starting a Spark session")
@@ -52,11 +52,11 @@ def whole(seen: Seen) -> None:
 
 
 def drawn(columns: int = 80, *, now_s: float = 60.0, encoding: str = "utf-8", **options: float) -> list[str]:
-    history = LiveHistory(SLO)
+    series = RunSeries(tick_s=2.0)
     for tick in run(**options):  # type: ignore[arg-type]
-        history.add(tick)
-    moment = Moment(title=TITLE, duration_s=175.0, zero_utc_s=UTC_S, now_s=now_s)
-    return [line.plain for line in draw_picture(history, moment, width=columns, encoding=encoding)]
+        series.update(tick)
+    moment = Moment(title=TITLE, slo=SLO, duration_s=175.0, zero_utc_s=UTC_S, now_s=now_s)
+    return [line.plain for line in draw_picture(series, moment, width=columns, encoding=encoding)]
 
 
 def strip(lines: list[str], label: str) -> str:
@@ -99,7 +99,7 @@ def test_a_broken_promise_and_nothing_else_is_red(columns: int) -> None:
 
 def test_an_error_in_drawing_is_told_once_and_the_run_goes_on_in_plain_lines() -> None:
     # Whoever prints while the picture is shown has it drawn anew.
-    seen = feed(80, before="liveview.draw_picture = lambda *_, **__: 1 / 0; view.note('', ['x']); view.refresh()")
+    seen = feed(80, before="live_view.draw_picture = lambda *_, **__: 1 / 0; view.note('', ['x']); view.refresh()")
     assert seen.code == 0
     # The terminal breaks plain lines where they end.
     told = seen.text.replace("\n", "")
@@ -146,11 +146,10 @@ def test_a_terminal_without_blocks_gets_digits_and_letters() -> None:
 
 
 def test_what_is_unknown_is_shown_as_unknown() -> None:
-    history = LiveHistory(SLO)
-    history.add(next(run()))
-    numbers = history.now
-    assert numbers.rate_rps is None
-    lines = draw_picture(history, Moment(title=TITLE, duration_s=9.0), width=80, encoding="ascii")
+    series = RunSeries(tick_s=2.0)
+    series.update(next(run()))
+    assert series.latest("arrived") is None
+    lines = draw_picture(series, Moment(title=TITLE, duration_s=9.0), width=80, encoding="ascii")
     assert any(re.match(r"6 +- +7\.3k", line.plain) for line in lines)
 
 
@@ -178,7 +177,7 @@ def test_time_is_told_as_on_a_clock() -> None:
 
 
 def test_in_a_pipe_the_promise_and_every_step_are_lines(capsys: pytest.CaptureFixture[str]) -> None:
-    with LiveView(60.0, title=TITLE, slo=SLO, clock=lambda: UTC_S) as view:
+    with LiveView(60.0, title=TITLE, tick_s=2.0, slo=SLO, clock=lambda: UTC_S) as view:
         view.begin("starting a Spark session")
         view.start_load()
         for tick in run(late=0.3):

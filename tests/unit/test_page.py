@@ -14,8 +14,8 @@ from elastream.core.bottleneck import Bottleneck
 from elastream.core.decision import Adjustment, Decision
 from elastream.core.observation import Reading
 from elastream.core.tick import Tick
-from elastream.evaluation.history import gather
 from elastream.evaluation.rates import Total
+from elastream.evaluation.recorded import read_series
 from elastream.evaluation.summary import summarise
 from elastream.journal.format import Header
 from elastream.journal.reader import Recording, read
@@ -164,14 +164,16 @@ def test_a_look_that_failed_is_shaded_and_so_is_time_that_nobody_recorded() -> N
     blind = [tick(n, None, None, "no look: the driver does not answer") for n in range(5, 8)]
     failed = [kept(8, look(40), "apply failed: no room")]
 
-    history = gather(recording([*calm(range(1, 5)), *blind, *failed, *calm(range(9, 12)), *calm(range(40, 44))]))
+    series = read_series(
+        recording([*calm(range(1, 5)), *blind, *failed, *calm(range(9, 12)), *calm(range(40, 44))])
+    ).series
 
-    assert [(span.kind, span.start - UTC_S, span.end - UTC_S) for span in history.spans] == [
+    assert [(span.kind, span.start - UTC_S, span.end - UTC_S) for span in series.spans] == [
         ("blind", 25, 40),
         ("trouble", 40, 45),
         ("absent", 60, 200),
     ]
-    assert history.column("ready").count(None) == 4
+    assert series.column("ready").count(None) == 4
 
 
 def test_what_executors_cannot_help_is_shaded_and_told_and_the_delay_to_come_is_drawn() -> None:
@@ -293,9 +295,9 @@ def test_several_queries_are_summed_and_a_few_have_lines_of_their_own() -> None:
             for n in range(1, 9)
         )
 
-    history = gather(run(3))
+    series = read_series(run(3)).series
 
-    assert (history.column("arrived")[-1], history.column("backlog")[-1], history.column("delay")[-1]) == (300, 150, 4)
+    assert (series.column("arrived")[-1], series.column("backlog")[-1], series.column("delay")[-1]) == (300, 150, 4)
     assert [len(Elements(page(run(count))).of("path", "query-0")) for count in (1, 3, 5)] == [0, 3, 0]
 
 
@@ -303,11 +305,11 @@ def test_a_run_that_came_back_goes_on_on_the_same_axis_and_one_of_the_same_time_
     first, later, again = (recording(calm(range(1, 9)), start_s=start_s).parts[0] for start_s in (0, 1, 2))
     later = replace(later, ticks=calm(range(40, 50)))
 
-    came_back = gather(Recording(parts=(first, later)))
+    came_back = read_series(Recording(parts=(first, later))).series
     assert (came_back.ticks, [span.kind for span in came_back.spans]) == (18, ["absent"])
 
     both = Recording(parts=(first, again))
-    assert gather(both).ticks == 8
+    assert read_series(both).series.ticks == 8
     assert "not shown: 1 older in the same folder" in page(both)
 
 
@@ -315,12 +317,13 @@ def test_the_summary_counts_workers_while_they_cannot_be_seen_but_not_while_nobo
     blind = [tick(n, None, None, "no look") for n in range(4, 6)]
     ticks = [*(kept(n, look(5.0 * n, ready=4, leaving=2)) for n in range(1, 4)), *blind, *calm([6]), *calm([100, 101])]
 
-    found = summarise(gather(recording(ticks)), [])
+    found = summarise(read_series(recording(ticks)).series)
 
-    # 25 s of six workers, then 5 s of two before nobody looked and 5 s of two after.
-    assert found.worker_hours == pytest.approx((25 * 6 + 5 * 2 + 5 * 2) / 3600)
-    assert found.mean_workers == pytest.approx(170 / 35)
-    assert (found.max_workers, found.time_within_slo, found.max_delay_s) == (6, 1.0, 4.0)
+    # 25 s of four workers and two that leave, then 5 s of two before nobody looked and 5 s of two after.
+    assert found.worker_hours_paid == pytest.approx((25 * 6 + 5 * 2 + 5 * 2) / 3600)
+    assert found.worker_hours_ready == pytest.approx((25 * 4 + 5 * 2 + 5 * 2) / 3600)
+    assert found.mean_workers == pytest.approx(120 / 35)
+    assert (found.max_workers, found.time_within_slo, found.max_delay_p95_s) == (4, 1.0, 4.0)
 
 
 def test_commits_in_jumps_have_an_even_rate() -> None:
@@ -416,19 +419,3 @@ def test_a_page_that_cannot_be_written_is_one_line(tmp_path: Path, capsys: pytes
     assert main(["page", str(tmp_path), "--out", str(tmp_path / "no" / "page.html")]) == 2
     assert main(["page", str(tmp_path), "--out", str(tmp_path)]) == 2
     assert "this is a folder" in capsys.readouterr().err
-
-
-def test_a_simulated_run_has_the_same_numbers_on_its_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["simulate", "--minutes", "20", "--slo", "30s", "--out", str(tmp_path)]) == 0
-    (folder,) = (path for path in tmp_path.iterdir() if path.is_dir())
-    told = json.loads((folder / "summary.json").read_text())["summary"]
-    capsys.readouterr()
-
-    history = gather(read(folder))
-    found = summarise(history, [])
-
-    assert found.promise is not None
-    assert (found.promise[1].share, found.time_within_slo) == (told["within_slo"], told["time_within_slo"])
-    assert found.max_workers == told["max_workers"]
-    assert found.mean_workers == pytest.approx(told["mean_workers"], rel=0.05)
-    assert "on a simulated clock" in page(read(folder))

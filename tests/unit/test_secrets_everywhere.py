@@ -38,7 +38,7 @@ def test_journals_logs_status_and_lines_of_a_run(
 ) -> None:
     use_pattern(OWN_PATTERN)
     lines: list[str] = []
-    with caplog.at_level(logging.INFO, logger="elastream"), LiveView(100.0, title="a view") as view:
+    with caplog.at_level(logging.INFO, logger="elastream"), LiveView(100.0, title="a view", tick_s=5.0) as view:
         status = record(tmp_path, Telling(lines.append), view)
     files = journal_files(tmp_path)
 

@@ -13,7 +13,7 @@ VIEW = """
 from elastream.cli.terminal.live_view import LiveView
 from tests.unit.leaky_samples import HOSTILE, MARKUP, hostile_ticks
 
-with LiveView(60.0, title=MARKUP[0], notes=HOSTILE[:2], clock=lambda: 0.0) as view:
+with LiveView(60.0, title=MARKUP[0], tick_s=5.0, notes=HOSTILE[:2], clock=lambda: 0.0) as view:
     for tick in hostile_ticks():
         view.write(tick)
         view.refresh()

@@ -1,11 +1,11 @@
 """How fast a running total grows, also one that stands still for a while and then jumps, as commits do."""
 
 from bisect import bisect_right
+from collections import defaultdict
+from typing import Literal
 
-from elastream.core.observation import Reading
-
-Value = float | None
-"""None is unknown."""
+from elastream.core.observation import Query, Reading
+from elastream.evaluation.measures import Value, sum_known
 
 
 class Total:
@@ -36,3 +36,19 @@ class Total:
             return 0.0
         elapsed_s = max(last.at_s, now_s - usual_s) - first.at_s
         return (last.value - first.value) / elapsed_s if elapsed_s > 0 else None
+
+
+class QueryRates:
+    """Running totals of all sources, and how fast they grew lately."""
+
+    def __init__(self) -> None:
+        self._totals: dict[tuple[str, str, str], Total] = defaultdict(Total)
+
+    def update(self, query: Query, total: Literal["arrived", "committed"], window_s: float) -> Value:
+        """Take in one look, and tell records per second over all sources of a query."""
+        found: list[Value] = []
+        for source in query.sources:
+            reading = source.arrived if total == "arrived" else source.committed
+            kept = self._totals[query.id, source.name, total]
+            found.append(None if reading is None else kept.rate(reading, window_s))
+        return sum_known(found)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from elastream.config import settings_of
@@ -13,7 +13,7 @@ from elastream.experiments.contender import Contender
 from elastream.experiments.scenario import Scenario
 from elastream.journal.format import describe
 from elastream.journal.writer import Recorder, journal_files
-from elastream.simulator.run import Outcome, Simulation, Strips
+from elastream.simulator.run import Outcome, Simulation
 
 SUMMARY, SERIES = "summary.json", "series.csv"
 
@@ -56,9 +56,10 @@ def write_results(folder: Path, scenario: Scenario, contender: Contender, outcom
     document = {**scenario.as_json(), **run_json(contender, outcome)}
     (folder / SUMMARY).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
     with (folder / SERIES).open("w", encoding="utf-8", newline="") as file:
-        rows = csv.writer(file, lineterminator="\n")
-        rows.writerow(["t_seconds", "rate", "wanted", "ready", "leaving", "backlog", "delay_p95_s", "decision"])
-        rows.writerows(_rows(outcome.strips))
+        rows = list(_rows(outcome))
+        table = csv.DictWriter(file, fieldnames=list(rows[0]) if rows else [], lineterminator="\n")
+        table.writeheader()
+        table.writerows(rows)
 
 
 def run_json(contender: Contender, outcome: Outcome) -> dict[str, object]:
@@ -68,20 +69,11 @@ def run_json(contender: Contender, outcome: Outcome) -> dict[str, object]:
         "settings": settings_of(contender.policy),
         "form": outcome.form,
         "summary": outcome.summary.as_json(),
+        "exact": outcome.exact.as_json(),
     }
 
 
-def _rows(strips: Strips) -> Sequence[tuple[object, ...]]:
-    return list(
-        zip(
-            strips.at_s,
-            strips.rate_rps,
-            strips.wanted,
-            strips.ready,
-            strips.leaving,
-            strips.backlog,
-            strips.delay_p95_s,
-            strips.kinds,
-            strict=True,
-        )
-    )
+def _rows(outcome: Outcome) -> Iterator[dict[str, object]]:
+    """The series as of any run, and beside it what only a simulation knows."""
+    for row, offered_rps in zip(outcome.series.rows(), outcome.offered_rps, strict=True):
+        yield {**row, "offered_rps": offered_rps}

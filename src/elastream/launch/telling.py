@@ -14,6 +14,8 @@ from typing import Any
 from elastream.core.decision import Decision
 from elastream.core.sanitizer import sanitizer
 from elastream.core.tick import Tick
+from elastream.evaluation.actions import ActionCount
+from elastream.evaluation.measures import count_ready
 from elastream.loop.slo_log import slo_sentence
 
 CLEAR = "\r\x1b[K"
@@ -31,7 +33,7 @@ class Telling:
         self._last: Hashable = None
         self._beginning: str | None = None
         self.ticks = 0
-        self.changes = 0
+        self._actions = ActionCount()
         self.sizes: set[int] = set()
         self._slo: str | None = None
 
@@ -50,10 +52,10 @@ class Telling:
             return
         self.ticks += 1
         # Before the first executor has registered there are none, which says nothing about what was decided.
-        self.sizes |= {ready for ready in [sum(pool.ready for pool in now.pools)] if ready}
+        self.sizes |= {ready for ready in [count_ready(now)] if ready}
         self._slo = slo_sentence(now) or self._slo
         changes = decision.changes(now)
-        self.changes += bool(changes)
+        self._actions.update(tick)
         self._tell(tick, decision, changes)
 
     def _tell(self, tick: Tick, decision: Decision, changes: dict[str, tuple[int, int]]) -> None:
@@ -78,7 +80,8 @@ class Telling:
         low, high = min(self.sizes, default=0), max(self.sizes, default=0)
         executors = so_many(high) if low == high else f"{low} to {so_many(high)}"
         kept = f"; {self._slo}" if self._slo else ""
-        return f"{self.changes} change{'s' * (self.changes != 1)}, {executors}, {self.ticks} looks{kept}"
+        changes = self._actions.actions
+        return f"{changes} change{'s' * (changes != 1)}, {executors}, {self.ticks} looks{kept}"
 
 
 def so_many(executors: int) -> str:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal
 
-from elastream.evaluation.history import TroubleSpan
-from elastream.evaluation.rates import Value
+from elastream.evaluation.measures import Value
+from elastream.evaluation.spans import TroubleSpan
 from elastream.render.html import Html, element, joined
 from elastream.render.marks import AxisMark
 from elastream.render.thin import Point, segments

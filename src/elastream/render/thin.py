@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from elastream.evaluation.rates import Value
+from elastream.evaluation.measures import Value
 
 Point = tuple[float, float]
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from elastream.core.guards import Guards
 from elastream.core.protocols import Clock, Journal, Policy
-from elastream.core.slo import Judged, worst_of
 from elastream.core.tick import Tick
 from elastream.estimators.delay import quantiles
+from elastream.evaluation.series import RunSeries
+from elastream.evaluation.summary import Summary, summarise
 from elastream.loop.clock import VirtualClock
 from elastream.loop.controller import Controller, checked
 from elastream.loop.planner import Planner
@@ -24,81 +25,33 @@ from elastream.workloads.series import RateSeries
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
-    """A run in numbers. Delays are exact and over all records that were committed."""
+class ExactFigures:
+    """What only a simulator knows, beside what its ticks tell: over all records, and at the very end."""
 
-    policy: str
-    duration_s: float
     records: int
+    """That were committed."""
     backlog_left: int
-    mean_workers: float
-    max_workers: int
-    worker_hours: float
-    actions: int
-    holds: int
     delay_p50_s: float | None
+    """Delays are over all records that were committed; None if there were none."""
     delay_p95_s: float | None
     delay_p99_s: float | None
     delay_max_s: float | None
-    within_slo: float | None
-    """Share of the records that were judged and committed within the bound: what an SLO speaks of."""
-    slo_kept: bool | None
-    """Whether that is at least what was promised."""
-    time_within_slo: float | None
-    """Share of the looks that could tell at which the 95th percentile of a sliding window was within the bound."""
 
     def as_json(self) -> dict[str, Any]:
         """As plain values."""
         return asdict(self)
 
 
-@dataclass(slots=True)
-class Strips:
-    """What to draw: one value per tick. Implements Journal."""
-
-    at_s: list[float] = field(default_factory=list)
-    rate_rps: list[float] = field(default_factory=list)
-    wanted: list[int] = field(default_factory=list)
-    ready: list[int] = field(default_factory=list)
-    leaving: list[int] = field(default_factory=list)
-    backlog: list[float | None] = field(default_factory=list)
-    delay_p95_s: list[float | None] = field(default_factory=list)
-    kinds: list[str] = field(default_factory=list)
-    within: list[bool | None] = field(default_factory=list)
-    on_time: dict[str, Judged] = field(default_factory=dict)
-    """Query -> its promise, and how it was kept so far."""
-    actions: int = 0
-
-    def write(self, tick: Tick) -> None:
-        """Take in one tick; where the platform could not be looked at there is nothing to draw."""
-        now, decision = tick.observation, tick.decision
-        if now is None or decision is None:
-            return
-        self.at_s.append(now.at_s)
-        self.wanted.append(sum(decision.allocation.values()))
-        self.ready.append(sum(pool.ready for pool in now.pools))
-        self.leaving.append(sum(pool.leaving for pool in now.pools))
-        backlogs = [query.backlog for query in now.queries]
-        self.backlog.append(None if None in backlogs else sum(b for b in backlogs if b is not None))
-        delays = [query.delay.p95_s for query in now.queries if query.delay]
-        self.delay_p95_s.append(max(delays, default=None))
-        self.kinds.append(decision.kind)
-        self.actions += len(decision.changes(now))
-        self.within.append(now.is_within_slo)
-        for query in now.queries:
-            if query.slo is not None and query.on_time is not None:
-                self.on_time[query.id] = query.slo, query.on_time
-
-    def close(self) -> None:
-        """Nothing to close."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """What came of a run."""
 
+    series: RunSeries
     summary: Summary
-    strips: Strips
+    """Of the series, as of any other run."""
+    exact: ExactFigures
+    offered_rps: tuple[float, ...]
+    """What the workload brought at each moment of the series, over all queries."""
     form: str
     """In which form the policy ran."""
 
@@ -130,14 +83,21 @@ class Simulation:
     def run(self, journals: Sequence[Journal] = (), progress: Callable[[float], None] | None = None) -> Outcome:
         """Run to the end. `progress` is told the time of every tick."""
         form = checked(self.planner, self.platform, self.name)
-        strips = Strips()
+        controller = self.controller
+        series = RunSeries(tick_s=controller.tick_s, max_age_s=controller.max_age_s)
         told = [_Progress(progress)] if progress else []
-        self.controller.journals = [strips, *journals, *told]
-        self.controller.run(until_s=self.duration_s)
-        self.controller.close()
+        controller.journals = [series, *journals, *told]
+        controller.run(until_s=self.duration_s)
+        controller.close()
         self.platform.engine.advance(self.duration_s)
-        strips.rate_rps = [sum(curve.rate(at_s) for curve in self._curves.values()) for at_s in strips.at_s]
-        return Outcome(summary=_summary(self.name, self.platform, strips, self.duration_s), strips=strips, form=form)
+        return Outcome(
+            series=series,
+            summary=summarise(series),
+            exact=_exact(self.platform),
+            # Virtual time begins with the series, at 0.
+            offered_rps=tuple(sum(curve.rate(at_s) for curve in self._curves.values()) for at_s in series.at),
+            form=form,
+        )
 
 
 def simulated(
@@ -170,31 +130,17 @@ def _curves(
     return dict.fromkeys(names, curve)
 
 
-def _summary(name: str, platform: SimulatedSpark | SimulatedDataflow, strips: Strips, duration_s: float) -> Summary:
+def _exact(platform: SimulatedSpark | SimulatedDataflow) -> ExactFigures:
     parts = platform.engine.delays
     p50, p95, p99 = quantiles(parts, (0.5, 0.95, 0.99)).tolist() if parts else (None, None, None)
     records, backlog = platform.engine.counted()
-    worst = worst_of(strips.on_time.values())
-    told = [kept for kept in strips.within if kept is not None]
-    busy = [ready + leaving for ready, leaving in zip(strips.ready, strips.leaving, strict=True)]
-    mean = sum(busy) / len(busy) if busy else 0.0
-    return Summary(
-        policy=name,
-        duration_s=duration_s,
+    return ExactFigures(
         records=records,
         backlog_left=backlog,
-        mean_workers=mean,
-        max_workers=max(busy, default=0),
-        worker_hours=mean * duration_s / 3600,
-        actions=strips.actions,
-        holds=strips.kinds.count("hold"),
         delay_p50_s=p50,
         delay_p95_s=p95,
         delay_p99_s=p99,
         delay_max_s=max((part.longest_s for part in parts), default=None),
-        within_slo=None if worst is None else worst[1].share,
-        slo_kept=None if worst is None else worst[1].keeps(worst[0]),
-        time_within_slo=sum(told) / len(told) if told else None,
     )
 
 

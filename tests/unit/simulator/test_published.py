@@ -9,11 +9,11 @@ from elastream.policies import policies
 from elastream.simulator.catalogue import any_model
 from elastream.simulator.continuous.model import DataflowModel
 from elastream.simulator.published import PUBLISHED, published
-from elastream.simulator.run import Simulation, Summary
+from elastream.simulator.run import ExactFigures, Simulation
 from elastream.workloads import parse_workload
 
 
-def fixed(model: DataflowModel, load: str, sizes: dict[str, int] | None = None, minutes: float = 10.0) -> Summary:
+def fixed(model: DataflowModel, load: str, sizes: dict[str, int] | None = None, minutes: float = 10.0) -> ExactFigures:
     """The model with these sizes under a load."""
     pools = {name: replace(pool, initial_workers=(sizes or {}).get(name, pool.initial_workers))
              for name, pool in model.pools.items()}  # fmt: skip
@@ -24,7 +24,7 @@ def fixed(model: DataflowModel, load: str, sizes: dict[str, int] | None = None, 
         name="fixed",
         duration_s=60 * minutes,
     )
-    return run.run().summary
+    return run.run().exact
 
 
 @pytest.mark.parametrize("name", PUBLISHED)

@@ -9,8 +9,8 @@ import typer
 from elastream.cli.terminal.output import console
 
 if TYPE_CHECKING:
+    from elastream.evaluation.summary import Summary
     from elastream.simulator.microbatch.model import ApplicationModel
-    from elastream.simulator.run import Summary
 
 # The load comes up from a trough, is hit by a burst on the way, and goes back. Load, start and promise were picked from
 # many so that the policies differ visibly and one of them keeps the promise cheaply: a picture, and no evidence.
@@ -105,5 +105,5 @@ def _model() -> ApplicationModel:
 
 
 def _verdict(label: str, summary: Summary) -> str:
-    within, hours = summary.within_slo or 0.0, summary.worker_hours
-    return f"{label} did best: {within:.1%} of the records within {SLO_S:g} s, with {hours:.1f} executor-hours."
+    within, hours = summary.records_within_slo or 0.0, summary.worker_hours_paid or 0.0
+    return f"{label} did best: {within:.1%} of the records within {SLO_S:g} s, for {hours:.1f} executor-hours paid."

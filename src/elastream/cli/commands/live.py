@@ -217,6 +217,7 @@ def run(plan: LivePlan, out: Path | None) -> None:
     view = LiveView(
         plan.duration_s,
         title=f"{plan.policy} on {plan.executors[0]} to {plan.executors[1]} executors",
+        tick_s=plan.tick_s,
         slo=plan.slo,
         notes=[plan.capacity.note()] if plan.capacity else [],
     )

@@ -165,7 +165,7 @@ def run_all(
                 outcome = simulation.run(journals, progress.at)
             if folder is not None:
                 write_results(folder, scenario, contender, outcome)
-            runs.append(Run(contender=contender, outcome=outcome))
+            runs.append(Run(contender=contender, duration_s=scenario.duration_s, outcome=outcome))
             progress.end()
     return runs
 

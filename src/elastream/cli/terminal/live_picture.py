@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING
 
 from elastream.cli.terminal.digits import CHARACTERS, HEIGHT, draw_digits, shorten, shorten_time
 from elastream.cli.terminal.drawing import draw_lines
-from elastream.cli.terminal.live_history import LiveHistory, Numbers
 from elastream.cli.terminal.output import is_drawable
-from elastream.cli.terminal.strips import Block
+from elastream.cli.terminal.strips import Block, Strip
+from elastream.core.observation import Observation
+from elastream.core.slo import Slo
+from elastream.evaluation.measures import find_slowest, living_queries
+from elastream.evaluation.series import RunSeries
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -27,6 +30,8 @@ class Moment:
 
     title: str
     notes: Sequence[str] = ()
+    slo: Slo | None = None
+    """What was promised, until queries say so themselves."""
     steps: Sequence[str] = ()
     """What goes on, one line each, the present one last."""
     duration_s: float
@@ -46,23 +51,41 @@ class _Panel:
     style: str
 
 
-def draw_picture(history: LiveHistory, moment: Moment, *, width: int, encoding: str) -> list[Text]:
+def draw_picture(series: RunSeries, moment: Moment, *, width: int, encoding: str) -> list[Text]:
     """Numbers, strips and why, no line wider than the terminal."""
     from rich.text import Text
 
     lines = [_title(moment, width), *(Text(note, style="dim") for note in moment.notes)]
-    now = history.now
-    if (promise := now.slo_sentence()) is not None:
-        lines.append(Text(promise, style=ALARM if now.is_broken else "bold"))
+    if (sentence := slo_sentence(series, moment.slo)) is not None:
+        promise = series.promise
+        is_broken = promise is not None and promise[1].keeps(promise[0]) is False
+        lines.append(Text(sentence, style=ALARM if is_broken else "bold"))
     lines += [Text(step, style="bold" if step is moment.steps[-1] else "") for step in moment.steps]
-    if history.last is not None:
+    if series.last_tick is not None:
         lines.append(Text())
-        lines += _large(_panels(now, width), encoding)
-    if history.last is not None and moment.zero_utc_s is not None:
+        lines += _large(_panels(series, moment.slo, width), encoding)
+    if series.last_tick is not None and moment.zero_utc_s is not None:
         lines.append(Text())
-        lines += _strips(history, moment, width, encoding)
-    lines += _executors(history, width)
-    return [_cut(line, width) for line in [*lines, *_sentences(history, width)]]
+        lines += _strips(series, moment, width, encoding)
+    lines += _executors(series, width)
+    return [_cut(line, width) for line in [*lines, *_sentences(series, width)]]
+
+
+def slo_sentence(series: RunSeries, promised: Slo | None) -> str | None:
+    """`within SLO 98.7 % of records (99 % promised within 30 s)`; None where nothing is promised."""
+    if series.promise is not None and (share := series.promise[1].share) is not None:
+        slo = series.promise[0]
+        # Rounded down: 98.997 % of 99 % is not kept and must not read as if it were.
+        shown = f"{int(share * 1000) / 10:g} %"
+        return f"within SLO {shown} of records ({slo.share * 100:g} % promised within {slo.delay_s:g} s)"
+    slo_now = _strictest(series, promised)
+    return f"SLO: {slo_now.sentence()}; none judged yet" if slo_now is not None else None
+
+
+def delay_name(series: RunSeries) -> str:
+    """`delay p95 of the last 60 s`."""
+    window_s = _window_s(series)
+    return "delay p95" if window_s is None else f"delay p95 of the last {window_s:g} s"
 
 
 def spell_clock(seconds: float) -> str:
@@ -95,22 +118,26 @@ def _title(moment: Moment, width: int) -> Text:
     return title.append(f"  {times}", style="bold") if times else title
 
 
-def _panels(now: Numbers, width: int) -> list[_Panel]:
+def _panels(series: RunSeries, promised: Slo | None, width: int) -> list[_Panel]:
     # The delay has the longest name. A column of 13 holds three digits and a unit.
     room = min(width, 100)
     least = 13 if room < 78 else (room - 30) // 3
-    delay = now.delay_name()
-    if room - 3 * least < len(delay) + 1 and now.window_s is not None:
-        delay = f"delay p95, last {now.window_s:g} s"
-    wanted = "" if now.wanted is None else f"{now.wanted} wanted"
-    if now.leaving:
-        wanted += f", -{now.leaving}" if least < 18 else f", {now.leaving} leaving"
-    rate = UNKNOWN if now.rate_rps is None else shorten(now.rate_rps)
-    backlog = UNKNOWN if now.backlog is None else shorten(now.backlog)
-    late = UNKNOWN if now.delay_p95_s is None else shorten_time(now.delay_p95_s)
-    ready = "-" if now.ready is None else str(now.ready)
-    bound = "" if now.slo is None else f"SLO {now.slo.delay_s:g} s"
-    alarm = ALARM if now.is_late else "bold green"
+    delay, window_s = delay_name(series), _window_s(series)
+    if room - 3 * least < len(delay) + 1 and window_s is not None:
+        delay = f"delay p95, last {window_s:g} s"
+    size, leaving = series.latest("wanted"), series.latest("leaving")
+    wanted = "" if size is None else f"{size:.0f} wanted"
+    if leaving:
+        wanted += f", -{leaving:.0f}" if least < 18 else f", {leaving:.0f} leaving"
+    arrived, waiting, p95_s = series.latest("arrived"), series.latest("backlog"), series.latest("delay")
+    rate = UNKNOWN if arrived is None else shorten(arrived)
+    backlog = UNKNOWN if waiting is None else shorten(waiting)
+    late = UNKNOWN if p95_s is None else shorten_time(p95_s)
+    there = series.latest("ready")
+    ready = "-" if there is None else f"{there:.0f}"
+    slo = _strictest(series, promised)
+    bound = "" if slo is None else f"SLO {slo.delay_s:g} s"
+    alarm = ALARM if slo is not None and p95_s is not None and p95_s > slo.delay_s else "bold green"
     return [
         _Panel(heading="executors", number=(ready, ""), foot=wanted, width=least, style="bold bright_blue"),
         _Panel(heading="rate", number=rate, foot="records/s", width=least, style="bold cyan"),
@@ -144,9 +171,26 @@ def _large(panels: Sequence[_Panel], encoding: str) -> Iterator[Text]:
     yield across([(panel.foot, "dim") for panel in panels])
 
 
-def _strips(history: LiveHistory, moment: Moment, width: int, encoding: str) -> list[Text]:
+def _now(series: RunSeries) -> Observation | None:
+    return series.last_tick.observation if series.last_tick is not None else None
+
+
+def _window_s(series: RunSeries) -> float | None:
+    """What the delay that is shown was measured over."""
+    now = _now(series)
+    slowest = find_slowest(living_queries(now)) if now is not None else None
+    return slowest.window_s if slowest is not None else None
+
+
+def _strictest(series: RunSeries, promised: Slo | None) -> Slo | None:
+    now = _now(series)
+    slos = [query.slo for query in now.queries if query.slo is not None] if now is not None else []
+    return min(slos, key=lambda slo: slo.delay_s, default=promised)
+
+
+def _strips(series: RunSeries, moment: Moment, width: int, encoding: str) -> list[Text]:
     assert moment.zero_utc_s is not None
-    groups = [Block(heading="", strips=history.strips(moment.zero_utc_s))]
+    groups = [Block(heading="", strips=_curves(series, moment.zero_utc_s, moment.slo))]
     if moment.is_over:
         return draw_lines(groups, max(1.0, moment.now_s), width=width, encoding=encoding)
     # What is left when the load is over takes its time too.
@@ -154,25 +198,45 @@ def _strips(history: LiveHistory, moment: Moment, width: int, encoding: str) -> 
     return draw_lines(groups, duration_s, width=width, encoding=encoding, now_s=moment.now_s)
 
 
-def _executors(history: LiveHistory, width: int) -> list[Text]:
+def _curves(series: RunSeries, zero_utc_s: float, promised: Slo | None) -> list[Strip]:
+    """Everything since a time."""
+    at_s = [at - zero_utc_s for at in series.at]
+    slo = _strictest(series, promised)
+    limit = slo.delay_s if slo is not None else None
+    ready, wanted = series.column("ready"), series.column("wanted")
+    # One scale for both, so that a gap between them is seen.
+    most = max((value for value in (*ready, *wanted) if value is not None), default=None)
+    delay = series.column("delay")
+    return [
+        Strip(label="rate", at_s=at_s, values=series.column("arrived"), unit="/s", style="cyan"),
+        Strip(label="backlog", at_s=at_s, values=series.column("backlog"), by="max", style="yellow"),
+        Strip(label="delay p95", at_s=at_s, values=delay, unit="s", by="max", style="green", limit=limit),
+        Strip(label="wanted", at_s=at_s, values=wanted, by="max", style="blue", top=most),
+        Strip(label="ready", at_s=at_s, values=ready, by="max", style="bright_blue", top=most),
+    ]
+
+
+def _executors(series: RunSeries, width: int) -> list[Text]:
     """Processes as `ps` shows them, where they run on this machine."""
     from rich.text import Text
 
+    now = _now(series)
     names = [
         f"{worker.pid}{' (leaving)' if worker.state == 'leaving' else ''}"
-        for worker in history.workers
+        for pool in (now.pools if now is not None else ())
+        for worker in pool.workers
         if worker.pid is not None
     ]
     line = fit("executor processes: ", names, width)
     return [Text(line, style="dim")] if line else []
 
 
-def _sentences(history: LiveHistory, width: int) -> list[Text]:
+def _sentences(series: RunSeries, width: int) -> list[Text]:
     from textwrap import wrap
 
     from rich.text import Text
 
-    tick = history.last
+    tick = series.last_tick
     if tick is None:
         return []
     told = [] if tick.decision is None else [f"why: {tick.decision.sentence()}"]

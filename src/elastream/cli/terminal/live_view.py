@@ -10,12 +10,12 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from elastream.cli.terminal.live_history import LiveHistory
-from elastream.cli.terminal.live_picture import Moment, draw_picture, fit
+from elastream.cli.terminal.live_picture import Moment, delay_name, draw_picture, fit, slo_sentence
 from elastream.cli.terminal.output import console, tell, write_line
 from elastream.cli.terminal.strips import compact, spelt_time
 from elastream.core.slo import Slo
 from elastream.core.tick import Tick
+from elastream.evaluation.series import RunSeries
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
@@ -34,6 +34,7 @@ class LiveView:
         duration_s: float,
         *,
         title: str,
+        tick_s: float,
         slo: Slo | None = None,
         notes: Sequence[str] = (),
         clock: Callable[[], float] = time.time,
@@ -43,7 +44,7 @@ class LiveView:
         self._slo = slo
         self._notes = notes
         self._clock = clock
-        self._history = LiveHistory(slo)
+        self.series = RunSeries(tick_s=tick_s)
         self._steps: list[tuple[str, float]] = []
         self._zero_utc_s: float | None = None
         self._awaits_batch = False
@@ -100,8 +101,8 @@ class LiveView:
     def write(self, tick: Tick) -> None:
         """Take in one tick."""
         with self._lock:
-            self._history.add(tick)
-            if self._awaits_batch and self._history.has_batch:
+            self.series.update(tick)
+            if self._awaits_batch and _has_batch(tick):
                 self._steps.clear()
                 self._awaits_batch = False
         if self._live is None:
@@ -109,7 +110,7 @@ class LiveView:
 
     def verdict(self) -> list[str]:
         """How the promise was kept, as of the last look."""
-        sentence = self._history.now.slo_sentence()
+        sentence = slo_sentence(self.series, self._slo)
         return [sentence] if sentence else []
 
     def close(self) -> None:
@@ -119,7 +120,7 @@ class LiveView:
         # Whoever prints anything on the console comes through here: an error must not reach them.
         try:
             with self._lock:
-                lines = draw_picture(self._history, self._moment(), width=options.max_width, encoding=options.encoding)
+                lines = draw_picture(self.series, self._moment(), width=options.max_width, encoding=options.encoding)
         except Exception as error:
             self._error = error
             return
@@ -130,6 +131,7 @@ class LiveView:
         return Moment(
             title=self._title,
             notes=self._notes,
+            slo=self._slo,
             steps=self._step_lines(now),
             duration_s=self._duration_s,
             zero_utc_s=zero,
@@ -143,7 +145,7 @@ class LiveView:
             return []
         step, began_s = self._steps[-1]
         present = f"{now_s - began_s:4.0f} s  {step} ..."
-        if self._history.last is not None:
+        if self.series.last_tick is not None:
             return [present]
         ends = [began_s for _, began_s in self._steps[1:]]
         done = [f"{end - began:4.0f} s  {name}" for (name, began), end in zip(self._steps, ends, strict=False)]
@@ -177,15 +179,16 @@ class LiveView:
         if not changed and not tick.troubles and tick.at_s - self._told_s < _PLAIN_EVERY_S:
             return
         self._told_s = tick.at_s
-        now = self._history.now
+        series, delay_s = self.series, self.series.latest("delay")
+        arrived, waiting = series.latest("arrived"), series.latest("backlog")
         zero = tick.utc_s if self._zero_utc_s is None else self._zero_utc_s
         numbers = [
             f"{tick.utc_s - zero:5.0f} s",
-            f"executors {_text(now.ready)} of {_text(now.wanted)}",
-            f"rate {'?' if now.rate_rps is None else compact(now.rate_rps)}/s",
-            f"backlog {'?' if now.backlog is None else compact(now.backlog)}",
-            f"{now.delay_name()} {'?' if now.delay_p95_s is None else spelt_time(now.delay_p95_s)}",
-            *([sentence] if now.judged and (sentence := now.slo_sentence()) else []),
+            f"executors {_text(series.latest('ready'))} of {_text(series.latest('wanted'))}",
+            f"rate {'?' if arrived is None else compact(arrived)}/s",
+            f"backlog {'?' if waiting is None else compact(waiting)}",
+            f"{delay_name(series)} {'?' if delay_s is None else spelt_time(delay_s)}",
+            *([sentence] if series.promise and (sentence := slo_sentence(series, self._slo)) else []),
             *([f"why: {tick.decision.sentence()}"] if tick.decision else []),
             *(f"limited: {limit}" for limit in tick.limits()),
             *(f"trouble: {trouble}" for trouble in tick.troubles),
@@ -193,5 +196,10 @@ class LiveView:
         write_line("  ".join(numbers))
 
 
-def _text(number: int | None) -> str:
-    return "?" if number is None else str(number)
+def _has_batch(tick: Tick) -> bool:
+    """Whether a batch has been committed."""
+    return tick.observation is not None and any(query.finished is not None for query in tick.observation.queries)
+
+
+def _text(number: float | None) -> str:
+    return "?" if number is None else f"{number:.0f}"

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from elastream.cli.terminal.drawing import draw
 from elastream.cli.terminal.output import print_table
 from elastream.cli.terminal.strips import Block, Strip, compact, spelt_time
+from elastream.evaluation.series import Measure
 from elastream.experiments.run import Run
 from elastream.experiments.scenario import Scenario
-from elastream.simulator.run import Summary
+from elastream.simulator.run import ExactFigures
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,8 +26,8 @@ class _Column:
     above: str
     """Said once above neighbours that share it, whichever of them are left."""
     heading: str
-    show: Callable[[Summary], str]
-    value: Callable[[Summary], float | None] | None = None
+    show: Callable[[Run], str]
+    value: Callable[[Run], float | None] | None = None
     """What is compared, less being better; None where neither more nor less is."""
     is_cost: bool = False
     """Cheap is good only for those that did their work."""
@@ -35,33 +36,49 @@ class _Column:
 
     def best(self, runs: Sequence[Run]) -> str | None:
         """The text of the best value, if there is a choice and the values can be told apart."""
-        if self.value is None or len({self.show(run.summary) for run in runs}) < 2:
+        if self.value is None or len({self.show(run) for run in runs}) < 2:
             return None
-        compared = [run.summary for run in runs if run.kept_up or not self.is_cost]
-        values = [(value, self.show(summary)) for summary in compared if (value := self.value(summary)) is not None]
+        compared = [run for run in runs if run.kept_up or not self.is_cost]
+        values = [(value, self.show(run)) for run in compared if (value := self.value(run)) is not None]
         return min(values)[1] if values else None
 
     def width(self, runs: Sequence[Run], above: str) -> int:
-        texts = [above, self.heading, *(self.show(run.summary) for run in runs)]
+        texts = [above, self.heading, *(self.show(run) for run in runs)]
         return GAP + max(map(len, texts)) + len("*")
+
+
+def _exact(run: Run) -> ExactFigures:
+    return run.outcome.exact
+
+
+def _paid(run: Run) -> float | None:
+    return run.summary.worker_hours_paid
+
+
+def _records(run: Run) -> float | None:
+    return run.summary.records_within_slo
+
+
+def _in_time(run: Run) -> float | None:
+    return run.summary.time_within_slo
 
 
 FOR_THE_LABEL = 4
 """Columns from this rank on give way to long names of policies; others only to a terminal too narrow for them."""
 
 _COLUMNS = (
-    _Column("executors", "mean", lambda s: f"{s.mean_workers:.1f}"),
-    _Column("executors", "max", lambda s: str(s.max_workers), dropped=2),
-    _Column("executor", "hours", lambda s: f"{s.worker_hours:.1f}", lambda s: s.worker_hours, is_cost=True),
-    _Column("", "actions", lambda s: str(s.actions), dropped=4),
-    _Column("", "holds", lambda s: str(s.holds), dropped=6),
-    _Column("delay", "p50", lambda s: _time(s.delay_p50_s), lambda s: s.delay_p50_s, dropped=5),
-    _Column("delay", "p95", lambda s: _time(s.delay_p95_s), lambda s: s.delay_p95_s),
-    _Column("delay", "p99", lambda s: _time(s.delay_p99_s), lambda s: s.delay_p99_s, dropped=7),
-    _Column("delay", "max", lambda s: _time(s.delay_max_s), lambda s: s.delay_max_s, dropped=1),
-    _Column("records", "in SLO", lambda s: _share(s.within_slo), lambda s: _less(s.within_slo)),
-    _Column("time", "in SLO", lambda s: _share(s.time_within_slo), lambda s: _less(s.time_within_slo), dropped=8),
-    _Column("backlog", "left", lambda s: compact(s.backlog_left), dropped=3),
+    _Column("executors", "mean", lambda run: _number(run.summary.mean_workers, ".1f")),
+    _Column("executors", "max", lambda run: _number(run.summary.max_workers, ".0f"), dropped=2),
+    _Column("executor", "hours paid", lambda run: _number(_paid(run), ".1f"), _paid, is_cost=True),
+    _Column("", "actions", lambda run: str(run.summary.actions), dropped=4),
+    _Column("", "holds", lambda run: str(run.summary.holds), dropped=6),
+    _Column("delay", "p50", lambda run: _time(_exact(run).delay_p50_s), lambda run: _exact(run).delay_p50_s, dropped=5),
+    _Column("delay", "p95", lambda run: _time(_exact(run).delay_p95_s), lambda run: _exact(run).delay_p95_s),
+    _Column("delay", "p99", lambda run: _time(_exact(run).delay_p99_s), lambda run: _exact(run).delay_p99_s, dropped=7),
+    _Column("delay", "max", lambda run: _time(_exact(run).delay_max_s), lambda run: _exact(run).delay_max_s, dropped=1),
+    _Column("records", "in SLO", lambda run: _share(_records(run)), lambda run: _less(_records(run))),
+    _Column("time", "in SLO", lambda run: _share(_in_time(run)), lambda run: _less(_in_time(run)), dropped=8),
+    _Column("backlog", "left", lambda run: compact(_exact(run).backlog_left), dropped=3),
 )
 
 
@@ -83,7 +100,7 @@ def print_results(console: Console, runs: Sequence[Run]) -> None:
     for run in runs:
         cells = []
         for column, top in zip(columns, best, strict=True):
-            text = column.show(run.summary)
+            text = column.show(run)
             is_best = text == top and (run.kept_up or not column.is_cost)
             star = "" if not is_starred or top is None else "*" if is_best else " "
             cells.append(Text(text + star, style="bold green" if is_best else ""))
@@ -116,25 +133,39 @@ def _width(columns: Sequence[_Column], runs: Sequence[Run]) -> int:
 
 def print_strips(console: Console, scenario: Scenario, runs: Sequence[Run]) -> None:
     """The load once, then what each policy made of it."""
-    first = runs[0].outcome.strips
-    rate = Strip(label="rate", at_s=first.at_s, values=first.rate_rps, unit="/s", style="cyan", by="max")
+    rate = _strip(runs[0], "rate", "arrived", unit="/s", style="cyan", by="max")
     groups = [Block(heading="", strips=[rate]), *(_block(run, scenario) for run in runs)]
     draw(console, groups, scenario.duration_s)
 
 
 def _block(run: Run, scenario: Scenario) -> Block:
-    found, most = run.outcome.strips, float(scenario.max_workers)
-    at_s, slo = found.at_s, scenario.slo_s
-    delay = Strip(label="delay p95", at_s=at_s, values=found.delay_p95_s, unit="s", by="max", style="green", limit=slo)
+    most = float(scenario.max_workers)
     return Block(
         heading=run.contender.label,
         strips=[
-            Strip(label="wanted", at_s=at_s, values=found.wanted, style="yellow", top=most),
-            Strip(label="ready", at_s=at_s, values=found.ready, style="blue", top=most),
-            Strip(label="backlog", at_s=at_s, values=found.backlog, by="max", style="magenta"),
-            delay,
+            _strip(run, "wanted", "wanted", style="yellow", top=most),
+            _strip(run, "ready", "ready", style="blue", top=most),
+            _strip(run, "backlog", "backlog", by="max", style="magenta"),
+            _strip(run, "delay p95", "delay", unit="s", by="max", style="green", limit=scenario.slo_s),
         ],
     )
+
+
+def _strip(
+    run: Run,
+    label: str,
+    measure: Measure,
+    *,
+    style: str,
+    unit: str = "",
+    by: Literal["mean", "max"] = "mean",
+    top: float | None = None,
+    limit: float | None = None,
+) -> Strip:
+    found = run.outcome.series
+    at_s = [at - found.start for at in found.at]
+    values = found.column(measure)
+    return Strip(label=label, at_s=at_s, values=values, unit=unit, by=by, style=style, top=top, limit=limit)
 
 
 def _less(share: float | None) -> float | None:
@@ -142,7 +173,11 @@ def _less(share: float | None) -> float | None:
 
 
 def _has_slo(runs: Sequence[Run]) -> bool:
-    return any(run.summary.within_slo is not None for run in runs)
+    return any(run.summary.records_within_slo is not None for run in runs)
+
+
+def _number(value: float | None, form: str) -> str:
+    return "-" if value is None else format(value, form)
 
 
 def _time(seconds: float | None) -> str:

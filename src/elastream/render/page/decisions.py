@@ -28,7 +28,7 @@ class DecisionEntry:
     line: Line
 
 
-def lane(entries: Sequence[DecisionEntry], axis: Axis) -> Html:
+def lane(entries: Sequence[DecisionEntry], axis: Axis, actions: int) -> Html:
     """Marks for all changes; each is a link to its row, and has its sentence as title."""
     changes = [entry for entry in entries if entry.line.what == "change"]
     marks = []
@@ -40,7 +40,7 @@ def lane(entries: Sequence[DecisionEntry], axis: Axis) -> Html:
             "figcaption",
             element("h3", "Decisions"),
             element("span", _key("up", "grow"), _key("down", "shrink"), class_="legend"),
-            element("span", _count(len(changes), "change"), class_="peak"),
+            element("span", _count(actions, "change"), class_="peak"),
         ),
         element("svg", *marks, class_="lane", role="group", aria_label="Changes of the number of executors"),
         class_="strip",

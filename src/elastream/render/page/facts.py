@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from elastream.core.slo import Judged
-from elastream.evaluation.history import History
+from elastream.evaluation.series import RunSeries
 from elastream.evaluation.summary import Summary
 from elastream.journal.format import Header
 from elastream.render.html import Html, clipped, element, joined
@@ -13,22 +13,22 @@ FACT_BYTES = 2000
 NOTES = 20
 
 
-def default_title(header: Header, history: History) -> str:
+def default_title(header: Header, series: RunSeries) -> str:
     """`windowed-count under threshold`."""
-    return f"{_application(header, history) or header.platform} under {header.policy}"
+    return f"{_application(header, series) or header.platform} under {header.policy}"
 
 
-def facts(header: Header, history: History, *, is_virtual: bool) -> Html:
+def facts(header: Header, series: RunSeries, *, is_virtual: bool) -> Html:
     """Names and their values."""
-    begun = moment(history.start, "%-d %B %Y, %H:%M:%S UTC") if history.at else ""
-    length = f"{duration(history.end - history.start)}, " if len(history.at) > 1 else ""
+    begun = moment(series.start, "%-d %B %Y, %H:%M:%S UTC") if series.at else ""
+    length = f"{duration(series.end - series.start)}, " if len(series.at) > 1 else ""
     found = {
-        "Application": _application(header, history),
+        "Application": _application(header, series),
         "Policy": call(header.policy, header.policy_settings),
-        "Queries": ", ".join(history.names.values()),
+        "Queries": ", ".join(series.names.values()),
         "Guards": ", ".join(call(name.replace("_", "-"), settings) for name, settings in header.guards.items()),
         "Platform": header.platform,
-        "Executors": _bounds(history),
+        "Executors": _bounds(series),
         "Started": "on a simulated clock" if is_virtual else begun,
         "Duration": f"{length}a look every {header.tick_s:g} s",
         "Versions": f"Elastream {header.elastream}" + (f", Spark {header.spark}" if header.spark else ""),
@@ -54,24 +54,24 @@ def notes_told(notes: Sequence[str], left_out: int) -> Html:
     return element("ul", *(element("li", note) for note in told), class_="notes") if told else joined(())
 
 
-def tiles(summary: Summary, history: History) -> Html:
+def tiles(summary: Summary, series: RunSeries) -> Html:
     """The run in a few numbers."""
-    promise = ", ".join(seconds(slo) for slo in sorted(history.slos_s)[:4])
+    promise = ", ".join(seconds(slo) for slo in sorted(series.slos_s)[:4])
     found = [
         _tile("Mean executors", summary.mean_workers and f"{summary.mean_workers:.1f}", _max(summary.max_workers)),
-        _tile("Executor-hours", summary.worker_hours and f"{summary.worker_hours:.2f}"),
-        _tile("Changes", f"{summary.grown + summary.shrunk:,}", f"{summary.grown:,} up, {summary.shrunk:,} down"),
+        _tile("Executor-hours paid", _hours(summary.worker_hours_paid), _ready_hours(summary.worker_hours_ready)),
+        _tile("Changes", f"{summary.actions:,}", f"{summary.grown:,} up, {summary.shrunk:,} down"),
         _within(summary.promise, promise),
-        _tile("Time within SLO", _percent(summary.time_within_slo), "looks whose p95 was within it")
-        if promise
-        else None,
+        _tile("Time within SLO", _percent(summary.time_within_slo), "while p95 was within it") if promise else None,
         _tile(
-            "Longest delay", None if summary.max_delay_s is None else seconds(summary.max_delay_s), "p95 of a window"
+            "Longest delay",
+            _seconds(summary.max_delay_p95_s),
+            "p95 of a window",
         ),
         _tile(
             "Largest backlog",
             None if summary.max_backlog is None else compact(summary.max_backlog),
-            None if summary.backlog_left is None else f"{compact(summary.backlog_left)} at the end",
+            None if summary.last_backlog is None else f"{compact(summary.last_backlog)} at the end",
         ),
     ]
     return element("dl", *found, class_="tiles", aria_label="Summary")
@@ -101,19 +101,31 @@ def _percent(share: float | None) -> str | None:
     return None if share is None else f"{int(share * 1000) / 10:g} %"
 
 
-def _application(header: Header, history: History) -> str:
-    return header.application or (history.last.application if history.last else "")
+def _application(header: Header, series: RunSeries) -> str:
+    return header.application or (series.last.application if series.last else "")
 
 
-def _bounds(history: History) -> str:
-    if history.last is None:
+def _bounds(series: RunSeries) -> str:
+    if series.last is None:
         return ""
     return ", ".join(
         f"{'' if pool.name == 'executors' else pool.name + ' '}{pool.min_workers} to {pool.max_workers}, "
         f"{pool.slots_per_worker} slot{'' if pool.slots_per_worker == 1 else 's'} each"
-        for pool in history.last.pools
+        for pool in series.last.pools
     )
 
 
 def _max(value: float | None) -> str | None:
-    return None if value is None else f"max {value:.0f}"
+    return None if value is None else f"ready; max {value:.0f}"
+
+
+def _hours(value: float | None) -> str | None:
+    return None if value is None else f"{value:.2f}"
+
+
+def _ready_hours(value: float | None) -> str | None:
+    return None if value is None else f"{value:.2f} ready"
+
+
+def _seconds(value: float | None) -> str | None:
+    return None if value is None else seconds(value)

@@ -8,9 +8,10 @@ from importlib.resources import files
 from pathlib import Path
 
 from elastream.core.sanitizer import sanitizer
-from elastream.evaluation.history import History, gather
-from elastream.evaluation.rates import Value
-from elastream.evaluation.summary import summarise
+from elastream.evaluation.measures import Value
+from elastream.evaluation.recorded import read_series
+from elastream.evaluation.series import RunSeries
+from elastream.evaluation.summary import Summary, summarise
 from elastream.journal.reader import Recording
 from elastream.journal.story import sentences
 from elastream.journal.story_line import Line
@@ -33,26 +34,26 @@ VIRTUAL_BEFORE_S = 86400.0 * 365
 
 def page(recording: Recording, *, title: str | None = None, notes: Sequence[str] = ()) -> str:
     """The page as text. `notes` are what a reader must know of the run, such as that its capacity was emulated."""
-    history = gather(recording)
-    shown = Recording(parts=recording.parts[history.first_part :], warnings=recording.warnings)
-    left_out = len({part.header.run for part in recording.parts[: history.first_part]})
-    lines = list(sentences(shown)) if history.at else []
+    found = read_series(recording)
+    series = found.series
+    lines = list(sentences(found.shown)) if series.at else []
     fit = sanitizer().line
-    heading = clipped(fit(title or default_title(recording.header, history)), 400)
-    is_virtual = history.start < VIRTUAL_BEFORE_S
+    heading = clipped(fit(title or default_title(recording.header, series)), 400)
+    is_virtual = series.start < VIRTUAL_BEFORE_S
     body = [
         element(
             "header",
             element("h1", heading),
-            facts(recording.header, history, is_virtual=is_virtual),
-            notes_told([*recording.header.notes, *map(fit, notes), *recording.warnings], left_out),
+            facts(recording.header, series, is_virtual=is_virtual),
+            notes_told([*recording.header.notes, *map(fit, notes), *recording.warnings], found.left_out),
         )
     ]
-    if history.at:
-        body += [tiles(summarise(history, lines), history), *_story(history, _entries(lines), is_virtual)]
+    if series.at:
+        summary = summarise(series)
+        body += [tiles(summary, series), *_story(series, summary, _entries(lines), is_virtual)]
     else:
         body.append(element("p", "Nothing was recorded after the header: the run ended before its first tick."))
-    body.append(_footer(history, is_virtual=is_virtual))
+    body.append(_footer(series, is_virtual=is_virtual))
     return _document(heading, joined(body))
 
 
@@ -71,35 +72,39 @@ def _entries(lines: Sequence[Line]) -> list[DecisionEntry]:
     return found
 
 
-def _story(history: History, entries: Sequence[DecisionEntry], is_virtual: bool) -> list[Html]:
+def _story(series: RunSeries, summary: Summary, entries: Sequence[DecisionEntry], is_virtual: bool) -> list[Html]:
     axis = Axis(
-        at=history.at,
-        start=history.start,
-        end=history.end,
-        grid=marks.clock(history.start, history.end, CLOCK_LABELS, virtual=is_virtual),
-        spans=history.spans,
+        at=series.at,
+        start=series.start,
+        end=series.end,
+        grid=marks.clock(series.start, series.end, CLOCK_LABELS, virtual=is_virtual),
+        spans=series.spans,
         decisions=[entry.at for entry in entries if entry.line.what == "change"],
     )
     stack = element(
-        "div", lane(entries, axis), *(drawn(strip, axis) for strip in strips(history)), time_axis(axis), class_="stack"
+        "div",
+        lane(entries, axis, summary.actions),
+        *(drawn(strip, axis) for strip in strips(series)),
+        time_axis(axis),
+        class_="stack",
     )
     return [
         element(
             "section",
-            element("div", element("h2", "Over time"), _keys(history), class_="head"),
+            element("div", element("h2", "Over time"), _keys(series), class_="head"),
             stack,
-            _cursor_data(history),
+            _cursor_data(series),
             aria_label="Over time",
         ),
         element("section", element("h2", "Decisions, and why"), table(entries, is_virtual=is_virtual), class_="told"),
     ]
 
 
-def _keys(history: History) -> Html:
+def _keys(series: RunSeries) -> Html:
     """What several strips have in common: the colours of queries, and shading."""
     queries = [
-        element("span", element("i", class_=f"key line {query_class(i)}"), clipped(history.names[query], 120))
-        for i, query in enumerate(told_apart(history))
+        element("span", element("i", class_=f"key line {query_class(i)}"), clipped(series.names[query], 120))
+        for i, query in enumerate(told_apart(series))
     ]
     told = {
         "blind": "could not be looked at",
@@ -107,7 +112,7 @@ def _keys(history: History) -> Html:
         "absent": "nothing recorded",
         "limited": "executors cannot help",
     }
-    kinds = {span.kind for span in history.spans}
+    kinds = {span.kind for span in series.spans}
     shades = [
         element("span", element("i", class_=f"key shade {kind}"), label)
         for kind, label in told.items()
@@ -116,20 +121,20 @@ def _keys(history: History) -> Html:
     return element("p", *queries, *shades, class_="keys") if queries or shades else joined(())
 
 
-def _cursor_data(history: History) -> Html:
+def _cursor_data(series: RunSeries) -> Html:
     """What the script shows where the pointer is, spelt already."""
-    groups = grouped(history.at, history.start, history.end, CURSOR_COLUMNS)
+    groups = grouped(series.at, series.start, series.end, CURSOR_COLUMNS)
     data = {
-        "start": history.start,
-        "length": history.end - history.start,
-        "at": [round(history.at[group[0]] - history.start, 1) for group in groups],
+        "start": series.start,
+        "length": series.end - series.start,
+        "at": [round(series.at[group[0]] - series.start, 1) for group in groups],
         "values": {
             name: [_spelt([values[i] for i in group], spell) for group in groups]
-            for name, (values, spell) in _readable(history).items()
+            for name, (values, spell) in _readable(series).items()
         },
         "spans": [
-            [round(span.start - history.start, 1), round(span.end - history.start, 1), clipped(span.text, 300)]
-            for span in history.spans[:CURSOR_SPANS]
+            [round(span.start - series.start, 1), round(span.end - series.start, 1), clipped(span.text, 300)]
+            for span in series.spans[:CURSOR_SPANS]
         ],
     }
     # The one character that could end the element.
@@ -137,17 +142,17 @@ def _cursor_data(history: History) -> Html:
     return element("script", written, type="application/json", id="cursor-data")
 
 
-def _readable(history: History) -> dict[str, tuple[list[Value], Callable[[float], str]]]:
+def _readable(series: RunSeries) -> dict[str, tuple[list[Value], Callable[[float], str]]]:
     """Name of the curve -> its values, and how they are spelt."""
     return {
-        "arrived": (history.column("arrived"), _per_second),
-        "committed": (history.column("committed"), _per_second),
-        "waiting": (history.column("backlog"), compact),
-        "delayed": (history.column("delay"), seconds),
-        "to-come": (history.column("to-come"), _at_least),
-        "wanted": (history.column("wanted"), compact),
-        "ready": (history.column("ready"), compact),
-        "leaving": (history.column("leaving"), compact),
+        "arrived": (series.column("arrived"), _per_second),
+        "committed": (series.column("committed"), _per_second),
+        "waiting": (series.column("backlog"), compact),
+        "delayed": (series.column("delay"), seconds),
+        "to-come": (series.column("to-come"), _at_least),
+        "wanted": (series.column("wanted"), compact),
+        "ready": (series.column("ready"), compact),
+        "leaving": (series.column("leaving"), compact),
     }
 
 
@@ -165,10 +170,10 @@ def _spelt(values: Sequence[Value], spell: Callable[[float], str]) -> str | None
     return spell(max(known)) if known else None
 
 
-def _footer(history: History, *, is_virtual: bool) -> Html:
+def _footer(series: RunSeries, *, is_virtual: bool) -> Html:
     times = "Times are of the simulation's own clock." if is_virtual else "Times are UTC."
     return element(
-        "footer", f"Made by Elastream from {history.ticks:,} ticks. {times} Where a line breaks, nothing was known."
+        "footer", f"Made by Elastream from {series.ticks:,} ticks. {times} Where a line breaks, nothing was known."
     )
 
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
-from elastream.evaluation.history import History, Measure
-from elastream.evaluation.rates import Value
+from elastream.evaluation.measures import Value
+from elastream.evaluation.series import Measure, RunSeries
 from elastream.render import marks
 from elastream.render.strip import Curve, Strip
 from elastream.render.units import compact, duration, seconds
@@ -12,14 +12,14 @@ FEW = 4
 """So many queries have a line each."""
 
 
-def strips(history: History) -> list[Strip]:
+def strips(series: RunSeries) -> list[Strip]:
     """Rate, backlog, delay, executors."""
-    return [_rate(history), _backlog(history), _delay(history), _executors(history)]
+    return [_rate(series), _backlog(series), _delay(series), _executors(series)]
 
 
-def told_apart(history: History) -> list[str]:
+def told_apart(series: RunSeries) -> list[str]:
     """Queries that have lines of their own: several, but few."""
-    return list(history.names) if 1 < len(history.names) <= FEW else []
+    return list(series.names) if 1 < len(series.names) <= FEW else []
 
 
 def query_class(number: int) -> str:
@@ -27,10 +27,10 @@ def query_class(number: int) -> str:
     return f"query-{number}"
 
 
-def _rate(history: History) -> Strip:
-    arrived, committed = history.column("arrived"), history.column("committed")
+def _rate(series: RunSeries) -> Strip:
+    arrived, committed = series.column("arrived"), series.column("committed")
     top = _most(arrived, committed)
-    over = f"mean over {duration(history.window_s)}"
+    over = f"mean over {duration(series.window_s)}"
     return Strip(
         name="rate",
         title="Rate",
@@ -38,7 +38,7 @@ def _rate(history: History) -> Strip:
         description=f"Records that arrived and that were committed per second, {over}. {_extent(arrived, 'arrived')}",
         curves=[
             Curve(name="committed", label="committed", values=committed, shape="area"),
-            *_by_query(history, "arrived"),
+            *_by_query(series, "arrived"),
             Curve(name="arrived", label="arrived", values=arrived),
         ],
         scale=marks.numbers(top),
@@ -46,8 +46,8 @@ def _rate(history: History) -> Strip:
     )
 
 
-def _backlog(history: History) -> Strip:
-    values = history.column("backlog")
+def _backlog(series: RunSeries) -> Strip:
+    values = series.column("backlog")
     return Strip(
         name="backlog",
         title="Backlog",
@@ -55,7 +55,7 @@ def _backlog(history: History) -> Strip:
         description=f"Records that arrived and were not committed yet. {_extent(values, 'waiting')}",
         curves=[
             Curve(name="waiting", label="waiting", values=values, shape="area", in_legend=False),
-            *_by_query(history, "backlog"),
+            *_by_query(series, "backlog"),
             Curve(name="waiting", label="waiting", values=values),
         ],
         scale=marks.numbers(_most(values)),
@@ -63,9 +63,9 @@ def _backlog(history: History) -> Strip:
     )
 
 
-def _delay(history: History) -> Strip:
-    values, to_come = history.column("delay"), history.column("to-come")
-    slos = sorted(history.slos_s)[-FEW:]
+def _delay(series: RunSeries) -> Strip:
+    values, to_come = series.column("delay"), series.column("to-come")
+    slos = sorted(series.slos_s)[-FEW:]
     promise = f" Promised: {', '.join(seconds(slo) for slo in slos)}." if slos else ""
     return Strip(
         name="delay",
@@ -73,8 +73,8 @@ def _delay(history: History) -> Strip:
         unit="arrival to commit, p95",
         description=f"The 95th percentile of the time from arrival to commit. {_extent(values, 'p95')}{promise}",
         curves=[
-            *_by_query(history, "delay"),
-            Curve(name="delayed", label="longest" if told_apart(history) else "p95", values=values),
+            *_by_query(series, "delay"),
+            Curve(name="delayed", label="longest" if told_apart(series) else "p95", values=values),
             *([Curve(name="to-come", label="at least, by what waits", values=to_come)] if any(to_come) else []),
         ],
         # Room for the label above the line.
@@ -84,8 +84,8 @@ def _delay(history: History) -> Strip:
     )
 
 
-def _executors(history: History) -> Strip:
-    wanted, ready, leaving = history.column("wanted"), history.column("ready"), history.column("leaving")
+def _executors(series: RunSeries) -> Strip:
+    wanted, ready, leaving = series.column("wanted"), series.column("ready"), series.column("leaving")
     both = [None if a is None or b is None else a + b for a, b in zip(ready, leaving, strict=True)]
     return Strip(
         name="executors",
@@ -102,10 +102,10 @@ def _executors(history: History) -> Strip:
     )
 
 
-def _by_query(history: History, measure: Measure) -> list[Curve]:
+def _by_query(series: RunSeries, measure: Measure) -> list[Curve]:
     return [
-        Curve(name=query_class(i), label=history.names[query], values=history.column(measure, query), in_legend=False)
-        for i, query in enumerate(told_apart(history))
+        Curve(name=query_class(i), label=series.names[query], values=series.column(measure, query), in_legend=False)
+        for i, query in enumerate(told_apart(series))
     ]
 
 
