@@ -14,16 +14,16 @@ import argparse
 import math
 import sys
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
-from elastream.cli.parsing.texts import read_policy
 from elastream.core.observation import Trigger
 from elastream.core.slo import Slo
-from elastream.simulator.catalogue import model
+from elastream.experiments.choices import parse_policy
+from elastream.experiments.experiment import Bounds, Experiment, SimulatedModel
+from elastream.experiments.run import Run
+from elastream.experiments.simulated import build_model, set_up_simulation
 from elastream.simulator.microbatch.model import ApplicationModel
-from elastream.simulator.run import Outcome, Simulation
-from elastream.workloads import parse_workload
 from experiments.made_loads import LOADS
 
 MOST, PEAK = 16, 0.8
@@ -42,18 +42,23 @@ class Case:
     trigger_s: float | None
     seed: int
 
-    def run(self) -> Outcome:
+    def run(self) -> Run:
         """Six hours of it."""
-        app = model(self.model).resized(min_workers=1, max_workers=MOST, initial_workers=1)
-        app = app.promising(Slo(delay_s=self.slo_s))
-        if self.trigger_s is not None:
-            trigger = Trigger(interval_s=self.trigger_s or None)
-            app = replace(app, queries=tuple(replace(query, trigger=trigger) for query in app.queries))
-        load = parse_workload(self.load.replace("{peak}", f"{PEAK * capacity_rps(app):.0f}"))
-        policy = read_policy(self.policy).policy
-        return Simulation(
-            app, load, policy, name=self.policy, duration_s=6 * 3600.0, tick_s=5.0, seed=self.seed
-        ).run()  # fmt: skip
+        trigger = None if self.trigger_s is None else Trigger(interval_s=self.trigger_s or None)
+        subject, bounds = SimulatedModel(model=self.model, trigger=trigger), Bounds(min=1, max=MOST, start=1)
+        app = build_model(subject, bounds)
+        assert isinstance(app, ApplicationModel)
+        experiment = Experiment(
+            subject=subject,
+            workload=self.load.replace("{peak}", f"{PEAK * capacity_rps(app):.0f}"),
+            duration_s=6 * 3600.0,
+            policy=parse_policy(self.policy),
+            executors=bounds,
+            slo=Slo(delay_s=self.slo_s),
+            tick_s=5.0,
+            seed=self.seed,
+        )
+        return set_up_simulation(experiment).run()
 
 
 def capacity_rps(app: ApplicationModel) -> float:
@@ -94,6 +99,7 @@ def main() -> None:
     with ProcessPoolExecutor(2) as pool:
         for case, found in zip(cases, pool.map(Case.run, cases), strict=True):
             summary, exact = found.summary, found.exact
+            assert exact is not None
             kept, hours = kept + bool(summary.slo_kept), hours + (summary.worker_hours_paid or 0.0)
             print(
                 f"{case.name:26} {summary.records_within_slo or 0:8.2%}{' ' if summary.slo_kept else '*'} "

@@ -948,6 +948,43 @@ MUTANTS = (
         "::test_what_is_wanted_is_what_was_decided_also_while_nothing_is_seen",
     ),
     Mutant(
+        fault="how a policy was spelt makes another experiment",
+        file="src/elastream/experiments/experiment.py",
+        before='written: str = field(default="", compare=False)',
+        after='written: str = field(default="")',
+        test="tests/unit/experiments/test_experiment.py::test_how_a_policy_was_written_makes_no_other_experiment",
+    ),
+    Mutant(
+        fault="a misspelt name in an experiment goes unnoticed",
+        file="src/elastream/experiments/experiment.py",
+        before='    _refuse_unknown(document, found.as_json(), "experiment")\n',
+        after="",
+        test="tests/unit/experiments/test_experiment.py::test_a_slip_in_a_document_is_one_line_that_names_it",
+    ),
+    Mutant(
+        fault="the password of a sink is kept with the numbers of a run",
+        file="src/elastream/experiments/run_folder.py",
+        before="sanitizer().settings(subject[options])",
+        after="subject[options]",
+        test="tests/unit/experiments/test_run_folder.py::test_what_a_sink_is_told_in_secret_is_not_written_down",
+    ),
+    Mutant(
+        fault="a journal as older versions left it is not found",
+        file="src/elastream/experiments/run_folder.py",
+        before="for place in (folder, folder / JOURNAL)",
+        after="for place in (folder / JOURNAL,)",
+        test="tests/unit/experiments/test_run_folder.py"
+        "::test_a_journal_beside_its_numbers_is_found_as_older_versions_left_it",
+    ),
+    Mutant(
+        fault="the best run is the one with the fewest executor-hours that were ready",
+        file="src/elastream/experiments/run.py",
+        before="key=lambda run: run.summary.worker_hours_paid or 0.0",
+        after="key=lambda run: run.summary.worker_hours_ready or 0.0",
+        test="tests/unit/experiments/test_run_folder.py"
+        "::test_the_best_is_the_one_that_paid_for_least_among_those_that_kept_up",
+    ),
+    Mutant(
         fault="columns of a table are squeezed on a narrow terminal",
         file="src/elastream/cli/terminal/results.py",
         before="        columns.remove(column)\n",

@@ -134,14 +134,14 @@ def test_results_are_not_overwritten_unasked(capsys: pytest.CaptureFixture[str])
     arguments = [*SHORT, "--policy", "fixed(workers=3)", "--out", "runs", "--json"]
     assert main(arguments) == 0
     Path("runs/notes.txt").write_text("mine")
-    before = Path("runs/fixed/journal-000001.jsonl").read_bytes()
+    before = Path("runs/fixed/journal/journal-000001.jsonl").read_bytes()
     capsys.readouterr()
     assert main(arguments) == 2
     assert "not empty; choose another one, or replace its runs with --force" in capsys.readouterr().err
     assert main([*arguments, "--force"]) == 0
     assert Path("runs/notes.txt").read_text() == "mine"
-    assert [path.name for path in Path("runs/fixed").glob("journal-*")] == ["journal-000001.jsonl"]
-    assert Path("runs/fixed/journal-000001.jsonl").read_bytes() == before
+    assert [path.name for path in Path("runs/fixed/journal").glob("journal-*")] == ["journal-000001.jsonl"]
+    assert Path("runs/fixed/journal/journal-000001.jsonl").read_bytes() == before
 
 
 def test_why_tells_a_recorded_run(capsys: pytest.CaptureFixture[str]) -> None:

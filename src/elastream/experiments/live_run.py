@@ -7,28 +7,38 @@ import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from elastream.core.errors import BadInput
 from elastream.core.protocols import Journal
-from elastream.core.slo import Slo
 from elastream.daemons.stderr import stderr_to
 from elastream.development.cluster.daemon_settings import JAVA_OPTIONS, LITTLE_WORK
 from elastream.development.cluster.driver import DriverEnvironment, settings_for_driver
-from elastream.development.cluster.finder import Master
+from elastream.development.cluster.finder import Master, read_master
 from elastream.development.emulated_capacity import EmulatedCapacity
 from elastream.development.time_scale import TimeScale
+from elastream.evaluation.series import RunSeries
+from elastream.evaluation.summary import summarise
+from elastream.experiments.experiment import Experiment, LiveJob
+from elastream.experiments.run import Run
+from elastream.experiments.run_folder import JOURNAL, PAGE, find_journal, write_results
 from elastream.jobs.batches import Batch
+from elastream.jobs.catalogue import jobs
 from elastream.jobs.inputs import embedded, sound
-from elastream.jobs.job import Job, jobs
+from elastream.jobs.job import Job
 from elastream.jobs.judging import Verdict, answered, inputs_of, judge
 from elastream.jobs.latency import Latency, ResultLatency, delay, result_latency, sources_of
 from elastream.jobs.local import log_to_file
-from elastream.jobs.output import told, writer, written
+from elastream.jobs.output import check_sink, told, writer, written
 from elastream.jobs.running import events_to_come, run_to_the_end
 from elastream.jobs.settings import read_limit, settings_of
+from elastream.journal.reader import read
+from elastream.policies import policies
+from elastream.render.page.page import write_page
 from elastream.spark.admission import require_admission
+from elastream.workloads import parse_workload
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -50,33 +60,24 @@ WARM_UP_RPS, WARM_UP_S = 100, 6.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class LivePlan:
-    """What to run."""
+class LiveSetup:
+    """A live experiment with its parts built."""
 
+    experiment: Experiment
     job: Job
-    workload: str
-    duration_s: float
-    policy: str
-    policy_settings: dict[str, Any]
     executors: tuple[int, int]
     capacity: EmulatedCapacity | None
     """What slots are limited to; None: the work is real."""
-    scale: TimeScale = TimeScale()
-    trigger_s: float | None = 3.0
-    tick_s: float = 2.0
-    slo: Slo | None = None
-    seed: int = 0
-    master: Master | None = None
+    scale: TimeScale
+    trigger_s: float | None
+    master: Master | None
     """An external cluster; None: one of our own, for as long as the run lasts."""
-    guards: dict[str, dict[str, Any]]
-    events: Mapping[str, str] = field(default_factory=dict)
-    """More options of the events."""
-    sink: str = "parquet"
-    kafka: Mapping[str, str] = field(default_factory=dict)
+    sink: str
+    kafka: Mapping[str, str]
     """Of Spark's Kafka sink."""
-    warm_up: bool = True
-    """Whether the same query runs over a few events first: what a driver does for the first time takes many times as
-    long, and says nothing about an application that runs for days."""
+    events: Mapping[str, str]
+    """More options of the events."""
+    warm_up: bool
 
     @property
     def name(self) -> str:
@@ -89,9 +90,9 @@ class LivePlan:
         """Of the events of the whole job."""
         return {
             **self.job.result.flush,
-            "workload": self.workload,
-            "seed": str(self.seed),
-            "duration": f"{self.duration_s * self.scale.factor}s",
+            "workload": self.experiment.workload,
+            "seed": str(self.experiment.seed),
+            "duration": f"{self.experiment.duration_s * self.scale.factor}s",
             # As many as the largest size has slots: a task has a cost of its own, which a few cores feel.
             "partitions": str(self.executors[1]),
             **self._limit,
@@ -107,16 +108,71 @@ class LivePlan:
         return {"rowsPerBatch": str(read_limit(self.capacity.rows_per_s * self.executors[1]))}
 
 
+def set_up_live(experiment: Experiment) -> LiveSetup:
+    """Build the parts of a live experiment, and check everything before anything is started."""
+    subject, bounds = experiment.subject, experiment.executors
+    if not isinstance(subject, LiveJob):
+        raise BadInput(f"experiment: a model runs on the simulator and not live: {subject.model}")
+    if bounds.min is None or bounds.max is None:
+        raise BadInput("experiment: executors: a live run needs both bounds, min and max")
+    scale = TimeScale(factor=subject.time_factor)
+    policy = policies.build(experiment.policy.name, experiment.policy.settings)
+    scale.require(
+        tick_s=scale.workload_s(experiment.tick_s),
+        interval_s=scale.workload_s(policy.interval_s),
+        trigger_s=None if subject.trigger_s is None else scale.workload_s(subject.trigger_s),
+    )
+    parse_workload(experiment.workload).series(duration_s=scale.workload_s(experiment.duration_s), seed=experiment.seed)
+    kafka = dict(subject.sink_options)
+    check_sink(subject.sink, kafka)
+    capacity = subject.capacity_rps
+    setup = LiveSetup(
+        experiment=experiment,
+        job=jobs.build(subject.job.name, subject.job.settings),
+        executors=(bounds.min, bounds.max),
+        capacity=None if capacity is None else EmulatedCapacity(rows_per_s=capacity, scale=scale),
+        scale=scale,
+        trigger_s=subject.trigger_s,
+        master=read_master(subject.master) if subject.master is not None else None,
+        sink=subject.sink,
+        kafka=kafka,
+        events=dict(subject.events),
+        warm_up=subject.warm_up,
+    )
+    # Options that no events can be made with are told now.
+    events_to_come(setup.job, setup.options)
+    return setup
+
+
 @dataclass(frozen=True, kw_only=True)
 class LiveResult:
     """What came of it."""
 
+    run: Run
     verdict: Verdict | None
     """None: the sink is not one whose rows can be read again."""
     rows: int
-    journal: Path
     delay: Latency | None
+    """Of all records of the run, from the times of their commits."""
     results: ResultLatency | None
+
+    def as_json(self) -> dict[str, Any]:
+        """What a live run knows beside its summary, as plain values."""
+        return {
+            "verdict": None if self.verdict is None else self.verdict._asdict(),
+            "rows": self.rows,
+            "delay": None if self.delay is None else asdict(self.delay),
+            "results": None if self.results is None else asdict(self.results),
+        }
+
+    def draw_page(self, notes: Sequence[str]) -> Path:
+        """Draw the page of the run into its folder."""
+        assert self.run.folder is not None
+        page = self.run.folder / PAGE
+        job = self.run.experiment.subject
+        name = job.job.name if isinstance(job, LiveJob) else job.model
+        write_page(read(find_journal(self.run.folder)), page, title=f"A live run of {name}", notes=notes)
+        return page
 
 
 class RunView(Journal, Protocol):
@@ -132,117 +188,124 @@ class RunView(Journal, Protocol):
         """From now on the load's time passes."""
 
 
-def run_live(plan: LivePlan, folder: Path, view: RunView) -> LiveResult:
-    """Start a cluster, run the query under the policy until its input ends, judge the output."""
+def run_live(setup: LiveSetup, folder: Path, view: RunView) -> LiveResult:
+    """Start a cluster, run the query under the policy until its input ends, judge the output, keep the results."""
     from elastream.attachment import attach
 
-    journal = folder / "journal"
+    experiment = setup.experiment
+    series = RunSeries(tick_s=experiment.tick_s)
     # What was told at the start is what is measured, whatever is set elsewhere.
-    promised: dict[str, Any] = {"slo": plan.slo.delay_s, "slo__share": plan.slo.share} if plan.slo else {}
-    with _session(plan, folder, view) as spark:
-        if plan.warm_up:
+    slo = experiment.slo
+    promised: dict[str, Any] = {"slo": slo.delay_s, "slo__share": slo.share} if slo else {}
+    with _session(setup, folder, view) as spark:
+        if setup.warm_up:
             view.begin("warming up: the same query over a few events")
-            _warm_up(plan, spark, folder / "warm-up")
+            _warm_up(setup, spark, folder / "warm-up")
         handle = attach(
             spark,
-            policy=plan.policy,
-            executors=plan.executors,
-            executors__initial=plan.executors[0],
-            journals=[view],
-            policy_settings=plan.policy_settings,
-            guards=plan.guards or None,
-            tick_s=plan.tick_s,
-            journal__folder=str(journal),
-            emulated=plan.capacity.note() if plan.capacity else None,
+            policy=experiment.policy.name,
+            executors=setup.executors,
+            executors__initial=setup.executors[0],
+            journals=[series, view],
+            policy_settings=experiment.policy.settings,
+            guards={guard.name: guard.settings for guard in experiment.guards} or None,
+            tick_s=experiment.tick_s,
+            journal__folder=str(folder / JOURNAL),
+            emulated=setup.capacity.note() if setup.capacity else None,
             **promised,
         )
         try:
-            view.begin(f"waiting until there are {plan.executors[0]} executors")
-            _await_least(plan, handle)
-            batches = _run_query(plan, spark, folder, view)
+            view.begin(f"waiting until there are {setup.executors[0]} executors")
+            _await_least(setup, handle)
+            batches = _run_query(setup, spark, folder, view)
         finally:
             handle.detach()
         view.begin("stopping the session and the cluster")
-    return _judged(plan, batches, folder, journal, view)
+    run = Run(experiment=experiment, series=series, summary=summarise(series), folder=folder)
+    result = _judged(setup, batches, run, folder, view)
+    write_results(run, result.as_json())
+    return result
 
 
-def _judged(plan: LivePlan, batches: list[Batch], folder: Path, journal: Path, view: RunView) -> LiveResult:
-    sources = sources_of(plan.job, plan.options)
+def _judged(setup: LiveSetup, batches: list[Batch], run: Run, folder: Path, view: RunView) -> LiveResult:
+    sources = sources_of(setup.job, setup.options)
     verdict = results = None
-    if plan.sink == "parquet":
+    if setup.sink == "parquet":
         view.begin("comparing the output with the input, record by record")
-        inputs = inputs_of(plan.job, plan.options)
-        verdict = judge(plan.job, inputs, written(plan.job.result, folder))
-        results = result_latency(plan.job, sources, batches, answered(plan.job, inputs), told(plan.job.result, folder))
+        inputs = inputs_of(setup.job, setup.options)
+        verdict = judge(setup.job, inputs, written(setup.job.result, folder))
+        results = result_latency(
+            setup.job, sources, batches, answered(setup.job, inputs), told(setup.job.result, folder)
+        )
     return LiveResult(
+        run=run,
         verdict=verdict,
         rows=sum(batch.rows for batch in batches),
-        journal=journal,
         delay=delay(sources, batches),
         results=results,
     )
 
 
-def _await_least(plan: LivePlan, handle: Attachment | SwitchedOff) -> None:
+def _await_least(setup: LiveSetup, handle: Attachment | SwitchedOff) -> None:
     """A standalone cluster starts with all executors it may have; those beyond the first size go."""
     until_s = time.monotonic() + 60.0
     while time.monotonic() < until_s:
         status = handle.status()
-        if (status.ready, status.leaving) == (plan.executors[0], 0):
+        if (status.ready, status.leaving) == (setup.executors[0], 0):
             return
         time.sleep(0.5)
 
 
-def _warm_up(plan: LivePlan, spark: SparkSession, folder: Path) -> None:
+def _warm_up(setup: LiveSetup, spark: SparkSession, folder: Path) -> None:
     """Load classes, plan, start Python workers: all that a first batch does and no other."""
-    few = {**plan.options, "workload": f"constant({WARM_UP_RPS})", "duration": f"{WARM_UP_S * plan.scale.factor}s"}
+    few = {**setup.options, "workload": f"constant({WARM_UP_RPS})", "duration": f"{WARM_UP_S * setup.scale.factor}s"}
     folder.mkdir()
     # What others read is none of its business.
-    sink = "parquet" if plan.sink == "parquet" else "noop"
-    writing, options = _writing(replace(plan, sink=sink, kafka={}), spark, folder, few, name="warm-up")
-    total = events_to_come(plan.job, options)
+    sink = "parquet" if setup.sink == "parquet" else "noop"
+    writing, options = _writing(replace(setup, sink=sink, kafka={}), spark, folder, few, name="warm-up")
+    total = events_to_come(setup.job, options)
     run_to_the_end(writing.trigger(processingTime="1 second").start(), total, patience_s=180.0)
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _run_query(plan: LivePlan, spark: SparkSession, folder: Path, view: RunView) -> list[Batch]:
-    writing, options = _writing(plan, spark, folder, plan.options, name=plan.name)
-    if plan.trigger_s is not None:
-        writing = writing.trigger(processingTime=f"{round(plan.trigger_s * 1000)} milliseconds")
+def _run_query(setup: LiveSetup, spark: SparkSession, folder: Path, view: RunView) -> list[Batch]:
+    writing, options = _writing(setup, spark, folder, setup.options, name=setup.name)
+    if setup.trigger_s is not None:
+        writing = writing.trigger(processingTime=f"{round(setup.trigger_s * 1000)} milliseconds")
     # Twice as long as the load lasts is more than any policy here needs to drain what is left.
-    patience_s = 2 * plan.duration_s + 120.0
+    patience_s = 2 * setup.experiment.duration_s + 120.0
     view.start_load()
-    return run_to_the_end(writing.start(), events_to_come(plan.job, options), patience_s=patience_s).batches
+    return run_to_the_end(writing.start(), events_to_come(setup.job, options), patience_s=patience_s).batches
 
 
 def _writing(
-    plan: LivePlan, spark: SparkSession, folder: Path, events: Mapping[str, str], *, name: str
+    setup: LiveSetup, spark: SparkSession, folder: Path, events: Mapping[str, str], *, name: str
 ) -> tuple[DataStreamWriter, dict[str, str]]:
     """The query before it is started, and what its events were made with."""
     # One time zero for all streams: their events belong together.
     options = {**events, "start": f"{time.time():.3f}"}
-    streams = sound(embedded(spark, plan.job, options))
-    if plan.capacity is not None:
-        streams = {name: plan.capacity.limit(rows) for name, rows in streams.items()}
-    rows = plan.job.query(streams)
-    return writer(rows, plan.job.result, plan.sink, name=name, folder=folder, kafka=plan.kafka), options
+    streams = sound(embedded(spark, setup.job, options))
+    if setup.capacity is not None:
+        streams = {name: setup.capacity.limit(rows) for name, rows in streams.items()}
+    rows = setup.job.query(streams)
+    return writer(rows, setup.job.result, setup.sink, name=name, folder=folder, kafka=setup.kafka), options
 
 
 @contextmanager
-def _session(plan: LivePlan, folder: Path, view: RunView) -> Iterator[SparkSession]:
+def _session(setup: LiveSetup, folder: Path, view: RunView) -> Iterator[SparkSession]:
     from pyspark.sql import SparkSession
 
     from elastream.spark.session import configure
 
-    with _cluster(plan, view) as settings:
+    with _cluster(setup, view) as settings:
         view.begin("starting a Spark session")
         builder = SparkSession.builder.appName("elastream-live").config("spark.executor.memory", EXECUTOR_MEMORY)
-        if plan.capacity is not None:
+        if setup.capacity is not None:
             builder = builder.config(map=SLEEPING)
         builder = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
         builder = builder.config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={log_to_file(folder)}")
-        builder = builder.config(map={**settings_of(plan.executors[1]), **_connector(plan, view), **settings})
-        builder = configure(builder, plan.executors)
+        builder = builder.config(map={**settings_of(setup.executors[1]), **_connector(setup, view), **settings})
+        builder = configure(builder, setup.executors)
         # A JVM tells of its modules before it has read where to log.
         with stderr_to(folder / "driver-stderr.log"):
             _require_admission(builder._options)
@@ -268,9 +331,9 @@ def _require_admission(settings: Mapping[str, str]) -> None:
     require_admission(jvm, known)
 
 
-def _connector(plan: LivePlan, view: RunView) -> dict[str, str]:
+def _connector(setup: LiveSetup, view: RunView) -> dict[str, str]:
     """What writing to Kafka needs."""
-    if plan.sink != "kafka":
+    if setup.sink != "kafka":
         return {}
     from elastream.development.kafka.jars import connector_jars
 
@@ -289,13 +352,13 @@ def _joined(master: Master) -> Iterator[dict[str, str]]:
 
 
 @contextmanager
-def _cluster(plan: LivePlan, view: RunView) -> Iterator[dict[str, str]]:
-    if plan.master is not None:
-        yield from _joined(plan.master)
+def _cluster(setup: LiveSetup, view: RunView) -> Iterator[dict[str, str]]:
+    if setup.master is not None:
+        yield from _joined(setup.master)
         return
     from elastream.development.cluster.local_cluster import ClusterSettings, LocalCluster
 
-    most = plan.executors[1]
+    most = setup.executors[1]
     view.begin(f"starting a cluster with room for {most} executors")
     cores = -(-most // 2)
     with LocalCluster(ClusterSettings(workers=2, cores=cores, memory=f"{cores}g")) as cluster:

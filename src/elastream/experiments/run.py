@@ -1,13 +1,16 @@
-"""One policy of an experiment, and what came of it; and which of several did best."""
+"""An experiment that was run, and what came of it; and which of several did best."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
+from elastream.evaluation.series import RunSeries
 from elastream.evaluation.summary import Summary
-from elastream.experiments.contender import Contender
-from elastream.simulator.run import Outcome
+from elastream.experiments.experiment import Experiment
+from elastream.simulator.run import ExactFigures
 
 BEHIND_S = 60.0
 """More than a minute's records left at the end: the run has not kept up."""
@@ -15,24 +18,43 @@ BEHIND_S = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """A policy and what came of it."""
+    """One run of an experiment."""
 
-    contender: Contender
-    duration_s: float
-    outcome: Outcome
+    experiment: Experiment
+    series: RunSeries
+    summary: Summary
+    exact: ExactFigures | None = None
+    """What only a simulator knows."""
+    form: str | None = None
+    """In which form the policy ran, where that was asked."""
+    folder: Path | None = None
+    """Where its results are; None: they were not kept."""
 
     @property
-    def summary(self) -> Summary:
-        return self.outcome.summary
+    def label(self) -> str:
+        """What to call it among others: its policy."""
+        return self.experiment.policy.label
 
     @property
     def kept_up(self) -> bool:
         """Whether it did its work, so that what it cost may be compared."""
-        found = self.outcome.exact
-        rps = (found.records + found.backlog_left) / self.duration_s
-        if found.backlog_left > rps * BEHIND_S:
-            return False
+        found = self.exact
+        if found is not None:
+            rps = (found.records + found.backlog_left) / self.experiment.duration_s
+            if found.backlog_left > rps * BEHIND_S:
+                return False
         return self.summary.slo_kept is not False
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "policy": self.label,
+            "settings": self.experiment.policy.settings,
+            "form": self.form,
+            "summary": self.summary.as_json(),
+            "exact": None if self.exact is None else self.exact.as_json(),
+            "experiment": self.experiment.as_json(),
+        }
 
 
 def best_of(runs: Sequence[Run]) -> Run:
@@ -40,4 +62,10 @@ def best_of(runs: Sequence[Run]) -> Run:
     good = [run for run in runs if run.kept_up]
     if good:
         return min(good, key=lambda run: run.summary.worker_hours_paid or 0.0)
-    return min(runs, key=lambda run: (-(run.summary.records_within_slo or 0.0), run.outcome.exact.delay_p95_s or 0.0))
+    return min(runs, key=lambda run: (-(run.summary.records_within_slo or 0.0), _delay_s(run)))
+
+
+def _delay_s(run: Run) -> float:
+    if run.exact is not None:
+        return run.exact.delay_p95_s or 0.0
+    return run.summary.max_delay_p95_s or 0.0

@@ -1,24 +1,38 @@
-"""What a run leaves behind: its journal, its numbers, and its series for other tools."""
+"""What a run leaves behind, simulated or live, and how it is found again.
+
+    FOLDER/journal/journal-000001.jsonl   every tick, to be told, drawn and planned again
+    FOLDER/summary.json                   the experiment, and its numbers
+    FOLDER/series.csv                     its series, for other tools
+    FOLDER/run.html                       its page, where one was drawn
+
+Several runs stand side by side in a folder, each in one of its own. Older versions put the files of a simulated run's
+journal beside its numbers; such folders are read as well.
+"""
 
 from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from elastream.config import settings_of
 from elastream.core.errors import BadInput
-from elastream.experiments.contender import Contender
-from elastream.experiments.scenario import Scenario
+from elastream.core.sanitizer import sanitizer
+from elastream.evaluation.recorded import read_series
+from elastream.evaluation.summary import summarise
+from elastream.experiments.experiment import Choice, parse_experiment
+from elastream.experiments.run import Run
 from elastream.journal.format import describe
+from elastream.journal.reader import read
 from elastream.journal.writer import Recorder, journal_files
-from elastream.simulator.run import Outcome, Simulation
+from elastream.simulator.run import ExactFigures, Simulation
 
-SUMMARY, SERIES = "summary.json", "series.csv"
+JOURNAL, SUMMARY, SERIES, PAGE = "journal", "summary.json", "series.csv", "run.html"
 
 
-def check_free(folder: Path, *, force: bool) -> None:
+def check_free(folder: Path, *, force: bool = False) -> None:
     """Nobody's results are overwritten unasked."""
     if folder.exists() and not folder.is_dir():
         raise BadInput(f"--out {folder}: this is a file; name a folder")
@@ -29,51 +43,102 @@ def check_free(folder: Path, *, force: bool) -> None:
 def make_folder(folder: Path) -> Path:
     """An empty folder for one run; what an earlier run left there goes, and nothing else."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for old in (*journal_files(folder), folder / SUMMARY, folder / SERIES):
-            old.unlink(missing_ok=True)
+        (folder / JOURNAL).mkdir(parents=True, exist_ok=True)
+        old = [*journal_files(folder), *journal_files(folder / JOURNAL)]
+        for file in (*old, *(folder / name for name in (SUMMARY, SERIES, PAGE))):
+            file.unlink(missing_ok=True)
     except OSError as wrong:
         raise BadInput(f"--out {folder}: {wrong.strerror}") from None
     return folder
 
 
-def recorder(folder: Path, simulation: Simulation, contender: Contender) -> Recorder:
-    """The journal of a run. Its clock starts in 1970, so that equal runs leave equal bytes."""
+def name_folders(choices: Sequence[Choice]) -> list[str]:
+    """A folder for each: the policy's name, with its settings only where a name stands twice."""
+    names = [one.name for one in choices]
+    return [
+        re.sub(r"[^\w.]+", "-", one.name if names.count(one.name) == 1 else one.label).strip("-") for one in choices
+    ]
+
+
+def find_journal(path: Path) -> Path:
+    """The journal that a path means: itself, that of a run, or that of the only run in a folder of runs."""
+    if not path.exists():
+        raise BadInput(f"{path}: there is no such folder or file; `elastream simulate --out {path}` makes one")
+    if not path.is_dir():
+        return path
+    found = _own_journal(path)
+    if found is not None:
+        return found
+    runs = find_runs(path)
+    if len(runs) > 1:
+        raise BadInput(f"{path}: it holds several runs; name one of them: {', '.join(map(str, runs))}")
+    found = _own_journal(runs[0]) if runs else None
+    if found is None:
+        raise BadInput(f"{path}: no journal in this folder")
+    return found
+
+
+def find_runs(path: Path) -> list[Path]:
+    """The folders of runs in a folder of runs, by their names."""
+    return sorted(folder for folder in path.iterdir() if folder.is_dir() and _own_journal(folder) is not None)
+
+
+def _own_journal(folder: Path) -> Path | None:
+    """The journal of one run: older versions put its files into the folder of the run itself."""
+    return next((place for place in (folder, folder / JOURNAL) if journal_files(place)), None)
+
+
+def open_recorder(folder: Path, simulation: Simulation, policy: str) -> Recorder:
+    """The journal of a simulated run. Its clock starts in 1970, so that equal runs leave equal bytes."""
     controller = simulation.controller
     header = describe(
         simulation.planner,
         simulation.platform,
-        policy=contender.name,
+        policy=policy,
         tick_s=controller.tick_s,
         max_age_s=controller.max_age_s,
         utc_s=0.0,
     )
-    return Recorder(folder, planner=simulation.planner, header=header, keep=1_000_000)
+    return Recorder(folder / JOURNAL, planner=simulation.planner, header=header, keep=1_000_000).open()
 
 
-def write_results(folder: Path, scenario: Scenario, contender: Contender, outcome: Outcome) -> None:
-    """The numbers and the series of a finished run."""
-    document = {**scenario.as_json(), **run_json(contender, outcome)}
-    (folder / SUMMARY).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
-    with (folder / SERIES).open("w", encoding="utf-8", newline="") as file:
-        rows = list(_rows(outcome))
+def write_results(run: Run, more: Mapping[str, Any], *, offered_rps: Sequence[float] | None = None) -> None:
+    """The numbers and the series of a finished run, with `more` of what is known about it.
+
+    What a simulated workload offered stands in the series beside what was measured.
+    """
+    if run.folder is None:
+        return
+    document = sanitizer().texts({**more, **run.as_json()})
+    subject = document["experiment"]["subject"]
+    for options in ("events", "sink_options"):
+        # They may hold what is nobody's business.
+        subject |= {options: sanitizer().settings(subject[options])} if options in subject else {}
+    (run.folder / SUMMARY).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    rows = list(run.series.rows())
+    if offered_rps is not None:
+        rows = [{**row, "offered_rps": offered} for row, offered in zip(rows, offered_rps, strict=True)]
+    with (run.folder / SERIES).open("w", encoding="utf-8", newline="") as file:
         table = csv.DictWriter(file, fieldnames=list(rows[0]) if rows else [], lineterminator="\n")
         table.writeheader()
         table.writerows(rows)
 
 
-def run_json(contender: Contender, outcome: Outcome) -> dict[str, object]:
-    """One run as plain values."""
-    return {
-        "policy": contender.label,
-        "settings": settings_of(contender.policy),
-        "form": outcome.form,
-        "summary": outcome.summary.as_json(),
-        "exact": outcome.exact.as_json(),
-    }
-
-
-def _rows(outcome: Outcome) -> Iterator[dict[str, object]]:
-    """The series as of any run, and beside it what only a simulation knows."""
-    for row, offered_rps in zip(outcome.series.rows(), outcome.offered_rps, strict=True):
-        yield {**row, "offered_rps": offered_rps}
+def read_run(folder: Path) -> Run:
+    """A run from its folder: what was run from its summary, its numbers from its journal."""
+    try:
+        document = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as wrong:
+        raise BadInput(f"{folder / SUMMARY}: cannot be read: {wrong}") from None
+    if not isinstance(document, dict) or "experiment" not in document:
+        raise BadInput(f"{folder / SUMMARY}: no experiment in it; an older version has written it, so run it again")
+    series = read_series(read(find_journal(folder))).series
+    exact = document.get("exact")
+    return Run(
+        experiment=parse_experiment(document["experiment"]),
+        series=series,
+        summary=summarise(series),
+        exact=ExactFigures(**exact) if exact is not None else None,
+        form=document.get("form"),
+        folder=folder,
+    )

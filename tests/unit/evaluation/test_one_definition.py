@@ -11,16 +11,19 @@ from typing import Any
 import pytest
 
 from elastream.cli import main
-from elastream.cli.parsing.texts import read_faults, read_policy
 from elastream.cli.terminal.live_view import LiveView
+from elastream.core.callform import parse_call
 from elastream.core.slo import Slo
 from elastream.core.tick import Tick
 from elastream.evaluation.recorded import read_series
 from elastream.evaluation.series import RunSeries
 from elastream.evaluation.summary import Summary, summarise
+from elastream.experiments.run_folder import find_journal
 from elastream.journal.reader import Recording, read
+from elastream.policies import policies
 from elastream.render.page.page import page
 from elastream.simulator.catalogue import any_model
+from elastream.simulator.faults import faults
 from elastream.simulator.run import Outcome, Simulation
 from elastream.workloads import parse_workload
 
@@ -81,11 +84,11 @@ def doors(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     simulation = Simulation(
         any_model(case.model).promising(Slo(delay_s=SLO_S)),
         parse_workload(case.load),
-        read_policy(case.policy).policy,
+        policies.build(case.policy),
         name=case.policy,
         duration_s=60.0 * MINUTES,
         tick_s=TICK_S,
-        faults=read_faults(case.faults),
+        faults=[faults.build_call(parse_call(fault, what="fault")) for fault in case.faults],
     )
     with redirect_stdout(StringIO()):
         outcome = simulation.run([watch, view])
@@ -101,7 +104,7 @@ def doors(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         told=json.loads(told.getvalue())["runs"][0],
         kept=json.loads((folder / "summary.json").read_text()),
         table=list(csv.DictReader((folder / "series.csv").read_text().splitlines())),
-        recording=read(folder),
+        recording=read(find_journal(folder)),
     )
 
 

@@ -21,7 +21,7 @@ def test_a_continuous_job_is_run_and_told_like_any_other(tmp_path: Path, capsys:
     told = json.loads(capsys.readouterr().out)
     assert told["executors"] == {"min": 3, "max": 240, "start": 9}
     assert told["trigger_s"] is None
-    assert told["runs"][0]["summary"]["records"] > 0
+    assert told["runs"][0]["exact"]["records"] > 0
     assert main(["why", str(out / "threshold")]) == 0
     assert "cpu use of sink" in capsys.readouterr().out
     assert main(["simulate", *given]) == 0

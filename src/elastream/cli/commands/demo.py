@@ -9,16 +9,7 @@ import typer
 from elastream.cli.terminal.output import console
 
 if TYPE_CHECKING:
-    from elastream.evaluation.summary import Summary
-    from elastream.simulator.microbatch.model import ApplicationModel
-
-# The load comes up from a trough, is hit by a burst on the way, and goes back. Load, start and promise were picked from
-# many so that the policies differ visibly and one of them keeps the promise cheaply: a picture, and no evidence.
-LOAD = "cosine(20k..70k, period=120m, shift=60m) + spike(30k, at=40m, for=5m)"
-POLICIES = ("fixed(workers=9)", "threshold", "lag-proportional")
-MINUTES = 120
-START = 3
-SLO_S = 60.0
+    from elastream.experiments.run import Run
 
 NEXT = (
     ("elastream demo", "the same on real executors"),
@@ -59,29 +50,27 @@ def _simulated(last: int) -> None:
 
     from elastream.cli.commands.simulate import print_runs, run_all
     from elastream.cli.commands.why import print_lines
-    from elastream.cli.parsing.texts import read_policy
-    from elastream.experiments.contender import folder_names
+    from elastream.experiments.demonstration import simulated_demonstration
     from elastream.experiments.run import best_of
-    from elastream.experiments.scenario import Scenario
+    from elastream.experiments.run_folder import find_journal
+    from elastream.experiments.simulated import check_all, set_up_simulation
     from elastream.journal.reader import read
     from elastream.journal.story import sentences
-    from elastream.workloads import parse_workload
 
-    scenario = Scenario(model=_model(), workload=parse_workload(LOAD), duration_s=MINUTES * 60.0)
-    contenders = [read_policy(text) for text in POLICIES]
-    scenario.check(contenders)
+    setups = [set_up_simulation(experiment) for experiment in simulated_demonstration()]
+    check_all(setups)
     screen = console()
     screen.print("A streaming query on simulated Spark, under a load that rises, spikes and falls.")
     screen.print("Three policies decide how many executors it has.")
     screen.print()
     with TemporaryDirectory() as folder:
-        runs = run_all(scenario, contenders, out=Path(folder))
+        runs = run_all(setups, out=Path(folder))
         best = best_of(runs)
-        recorded = Path(folder) / folder_names(contenders)[best.contender.label]
-        lines = list(sentences(read(recorded)))[-last:] if last else []
-    print_runs(scenario, runs)
+        assert best.folder is not None
+        lines = list(sentences(read(find_journal(best.folder))))[-last:] if last else []
+    print_runs(setups[0], runs)
     screen.print()
-    screen.print(_verdict(best.contender.label, best.summary))
+    screen.print(_verdict(best))
     screen.print("The load was picked to show the differences; under another one another policy may be best.")
     if lines:
         screen.print()
@@ -93,17 +82,8 @@ def _simulated(last: int) -> None:
         screen.print(f"  {command:<28}{what}")
 
 
-def _model() -> ApplicationModel:
-    from dataclasses import replace
-
-    from elastream.core.slo import Slo
-    from elastream.experiments.scenario import resized
-    from elastream.simulator.catalogue import model
-
-    base = resized(model("windowed-count"), initial_workers=START)
-    return replace(base, queries=tuple(replace(query, slo=Slo(delay_s=SLO_S)) for query in base.queries))
-
-
-def _verdict(label: str, summary: Summary) -> str:
-    within, hours = summary.records_within_slo or 0.0, summary.worker_hours_paid or 0.0
-    return f"{label} did best: {within:.1%} of the records within {SLO_S:g} s, for {hours:.1f} executor-hours paid."
+def _verdict(best: Run) -> str:
+    slo = best.experiment.slo
+    within, hours = best.summary.records_within_slo or 0.0, best.summary.worker_hours_paid or 0.0
+    promised = f" within {slo.delay_s:g} s" if slo is not None else ""
+    return f"{best.label} did best: {within:.1%} of the records{promised}, for {hours:.1f} executor-hours paid."

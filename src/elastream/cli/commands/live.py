@@ -13,9 +13,7 @@ from elastream.core.errors import BadInput, ElastreamError
 
 if TYPE_CHECKING:
     from elastream.cli.terminal.live_view import LiveView
-    from elastream.development.emulated_capacity import EmulatedCapacity
-    from elastream.development.time_scale import TimeScale
-    from elastream.experiments.live_run import LivePlan, LiveResult
+    from elastream.experiments.live_run import LiveResult, LiveSetup
 
 LIVE: dict[str, Any] = {
     # The job that shows most: it keeps state, and gives out every event, so that each of them is compared. Windows wait
@@ -136,74 +134,63 @@ def planned(
     sink: str,
     sink_options: list[str],
     cold: bool,
-) -> LivePlan:
+) -> LiveSetup:
     """Read and check everything before anything is started."""
     from elastream.cli.commands.jobs import read_job
     from elastream.cli.parsing.event_options import read_event_options
     from elastream.cli.parsing.pairs import read_pairs
-    from elastream.cli.parsing.texts import read_bounds, read_guards, read_policy, read_seconds
+    from elastream.cli.parsing.texts import read_bounds, read_guards, read_seconds
     from elastream.config import settings_of
     from elastream.core.slo import Slo
-    from elastream.development.cluster.finder import read_master
-    from elastream.development.time_scale import TimeScale
-    from elastream.experiments.live_run import LivePlan
-    from elastream.jobs.output import check_sink
-    from elastream.jobs.running import events_to_come
-    from elastream.workloads import parse_workload
+    from elastream.experiments.choices import choose_guards, parse_policy
+    from elastream.experiments.experiment import Bounds, Choice, Experiment, LiveJob
+    from elastream.experiments.live_run import set_up_live
+    from elastream.jobs.catalogue import jobs
 
-    chosen = read_policy(policy)
-    scale = TimeScale(factor=time_scale)
-    trigger_s = None if trigger == "asap" else read_seconds(trigger, "--trigger")
-    tick_s = read_seconds(tick, "--tick")
-    scale.require(
-        tick_s=scale.workload_s(tick_s),
-        interval_s=scale.workload_s(chosen.policy.interval_s),
-        trigger_s=None if trigger_s is None else scale.workload_s(trigger_s),
-    )
-    duration_s = read_seconds(duration, "--duration")
-    parse_workload(workload).series(duration_s=scale.workload_s(duration_s), seed=seed)
-    kafka = read_pairs(sink_options, "--sink-option")
-    check_sink(sink, kafka)
-    read = read_job(job)
-    plan = LivePlan(
-        job=read,
-        events=read_event_options(options, read, FLAGS),
+    built = read_job(job)
+    low, high = read_bounds(executors, "--executors")
+    subject = LiveJob(
+        job=Choice.of(jobs.name_of(built), settings_of(built), written=job),
+        trigger_s=None if trigger == "asap" else read_seconds(trigger, "--trigger"),
+        capacity_rps=_capacity(capacity),
+        time_factor=time_scale,
+        events=tuple(read_event_options(options, built, FLAGS).items()),
         sink=sink,
-        kafka=kafka,
-        workload=workload,
-        duration_s=duration_s,
-        policy=chosen.name,
-        policy_settings=settings_of(chosen.policy),
-        executors=read_bounds(executors, "--executors"),
-        capacity=_capacity(capacity, scale),
-        scale=scale,
-        trigger_s=trigger_s,
-        tick_s=tick_s,
-        slo=Slo(delay_s=read_seconds(slo, "--slo")) if slo is not None else None,
-        seed=seed,
-        master=read_master(master) if master is not None else None,
-        guards=read_guards(guards),
+        sink_options=tuple(read_pairs(sink_options, "--sink-option").items()),
+        master=master,
         warm_up=not cold,
     )
-    # Options that no events can be made with are told now.
-    events_to_come(plan.job, plan.options)
-    return plan
+    return set_up_live(
+        Experiment(
+            subject=subject,
+            workload=workload,
+            duration_s=read_seconds(duration, "--duration"),
+            policy=parse_policy(policy),
+            guards=choose_guards(read_guards(guards)),
+            executors=Bounds(min=low, max=high, start=low),
+            slo=Slo(delay_s=read_seconds(slo, "--slo")) if slo is not None else None,
+            tick_s=read_seconds(tick, "--tick"),
+            seed=seed,
+        )
+    )
 
 
-def _capacity(text: str, scale: TimeScale) -> EmulatedCapacity | None:
-    """What a slot is limited to, or None if it is not."""
+def _capacity(text: str) -> float | None:
+    """Rows/s that a slot is limited to, or None if it is not."""
     from elastream.core.quantity import parse_quantity
-    from elastream.development.emulated_capacity import EmulatedCapacity
 
     if text == "real":
         return None
     try:
-        return EmulatedCapacity(rows_per_s=parse_quantity(text).value, scale=scale)
+        rows_per_s = parse_quantity(text).value
     except BadInput:
-        raise BadInput(f"--capacity: found {text!r}; it must be rows/s, more than 0, or real") from None
+        rows_per_s = 0.0
+    if not 0 < rows_per_s < float("inf"):
+        raise BadInput(f"--capacity: found {text!r}; it must be rows/s, more than 0, or real")
+    return rows_per_s
 
 
-def run(plan: LivePlan, out: Path | None) -> None:
+def run(setup: LiveSetup, out: Path | None) -> None:
     """Run, show, judge, and leave a page behind."""
     from tempfile import mkdtemp
 
@@ -214,29 +201,25 @@ def run(plan: LivePlan, out: Path | None) -> None:
     if folder.exists() and any(folder.iterdir()):
         raise BadInput(f"--out {folder}: the folder is not empty; choose another one")
     folder.mkdir(parents=True, exist_ok=True)
+    experiment, (low, high) = setup.experiment, setup.executors
     view = LiveView(
-        plan.duration_s,
-        title=f"{plan.policy} on {plan.executors[0]} to {plan.executors[1]} executors",
-        tick_s=plan.tick_s,
-        slo=plan.slo,
-        notes=[plan.capacity.note()] if plan.capacity else [],
+        experiment.duration_s,
+        title=f"{experiment.policy.name} on {low} to {high} executors",
+        tick_s=experiment.tick_s,
+        slo=experiment.slo,
+        notes=[setup.capacity.note()] if setup.capacity else [],
     )
-    for line in plan.scale.lines() if plan.scale.factor != 1.0 else ():
+    for line in setup.scale.lines() if setup.scale.factor != 1.0 else ():
         tell(line)
     with view:
-        result = run_live(plan, folder, view)
-    _report(plan, result, view, folder)
+        result = run_live(setup, folder, view)
+    _report(result, view, folder)
 
 
-def _report(plan: LivePlan, result: LiveResult, view: LiveView, folder: Path) -> None:
-    from elastream.journal.reader import read
-    from elastream.render.page.page import write_page
-
-    page = folder / "run.html"
+def _report(result: LiveResult, view: LiveView, folder: Path) -> None:
     judged = [result.verdict.sentence] if result.verdict is not None else []
     times = _latencies(result)
-    notes = [*judged, *(f"{what}: {spelt}" for what, spelt in times)]
-    write_page(read(result.journal), page, title=f"A live run of {plan.name}", notes=notes)
+    page = result.draw_page([*judged, *(f"{what}: {spelt}" for what, spelt in times)])
     screen = console()
     screen.print()
     for line in [*judged, *view.verdict()]:
@@ -245,7 +228,7 @@ def _report(plan: LivePlan, result: LiveResult, view: LiveView, folder: Path) ->
         print_line(screen, what)
         print_line(screen, f"  {spelt}")
     print_line(screen, f"the run as a page: {page}")
-    print_line(screen, f"why, as sentences: elastream why {result.journal}")
+    print_line(screen, f"why, as sentences: elastream why {folder}")
     if result.verdict is not None and not result.verdict.right:
         raise ElastreamError(result.verdict.sentence)
 

@@ -74,13 +74,14 @@ def models(
 
 
 def _measure(journal: Path, out: Path | None, partitions: int | None) -> None:
+    from elastream.experiments.run_folder import find_journal
     from elastream.journal.reader import read
     from elastream.simulator.calibration import cut_into, measured
     from elastream.simulator.model_file import written_model
 
     if out is None:
         raise BadInput("--measure: say where the model is to go: --out job.yaml")
-    recording = read(journal)
+    recording = read(find_journal(journal))
     looks = [tick.observation for tick in recording.ticks if tick.observation is not None]
     if not looks:
         raise BadInput(f"{journal}: not one look at the application succeeded; record another run")

@@ -31,12 +31,14 @@ def page(
 
     elastream page runs/threshold --out threshold.html --note 'capacity emulated: 2,000 records/s per slot'
     """
-    from elastream.cli.parsing.texts import journal_folder
+    from elastream.experiments.run_folder import JOURNAL, find_journal
     from elastream.journal.reader import read
     from elastream.render.page.page import write_page
 
-    journal = journal_folder(path)
-    target = out if out is not None else (journal if journal.is_dir() else journal.parent) / FILE
+    journal = find_journal(path)
+    folder = journal if journal.is_dir() else journal.parent
+    # Of a run, beside its numbers and not among its ticks.
+    target = out if out is not None else (folder.parent if folder.name == JOURNAL else folder) / FILE
     if target.is_dir():
         raise BadInput(f"--out {target}: this is a folder; name a file, such as {target / FILE}")
     recording = read(journal)

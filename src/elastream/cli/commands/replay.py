@@ -51,13 +51,17 @@ def replay(
 
     elastream replay runs/mine --trust my_policy:Mine
     """
-    from elastream.cli.parsing.texts import journal_folder, read_guards, read_policy
+    from elastream.cli.parsing.texts import read_guards
+    from elastream.experiments.choices import parse_policy
+    from elastream.experiments.run_folder import find_journal
     from elastream.journal.reader import read
     from elastream.journal.replay import replay as planned_again
+    from elastream.policies import policies
 
-    chosen = read_policy(policy).policy if policy is not None else None
+    choice = parse_policy(policy) if policy is not None else None
+    chosen = policies.build(choice.name, choice.settings) if choice is not None else None
     guards = read_guards(guard) if guard else None
-    recording = read(journal_folder(path))
+    recording = read(find_journal(path))
     for warning in recording.warnings:
         tell(warning)
     found = planned_again(recording, policy=chosen, guards=guards, trusted=trust or ())

@@ -125,12 +125,13 @@ def launcher() -> None:
 
 
 def _flags(policy: str | None, executors: str | None, slo: str | None, journal: Path | None) -> dict[str, Any]:
-    from elastream.cli.parsing.texts import read_arguments, read_bounds, read_policy, read_seconds
+    from elastream.cli.parsing.texts import read_bounds, read_seconds
     from elastream.core.callform import parse_call
+    from elastream.experiments.choices import parse_policy, read_arguments
 
     flags: dict[str, Any] = {}
     if policy is not None:
-        flags["policy"] = read_policy(policy).name
+        flags["policy"] = parse_policy(policy).name
         given = read_arguments(parse_call(policy, what="policy"))
         flags |= {f"policy_settings.{key}": value for key, value in given.items()}
     if executors is not None:

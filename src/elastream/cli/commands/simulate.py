@@ -15,11 +15,9 @@ from elastream.core.errors import BadInput
 
 if TYPE_CHECKING:
     from elastream.config import Resolution
-    from elastream.experiments.contender import Contender
+    from elastream.experiments.experiment import Bounds, Choice, SimulatedModel
     from elastream.experiments.run import Run
-    from elastream.experiments.scenario import Scenario
-    from elastream.simulator.continuous.model import DataflowModel
-    from elastream.simulator.microbatch.model import ApplicationModel
+    from elastream.experiments.simulated import SimulatedSetup
 
 DURATION_S = 140 * 60.0
 
@@ -102,89 +100,83 @@ def simulate(
     operators: [{name: split, after: sentences, rate_rps: 20k}, {name: count, after: {split: 20}, rate_rps: 200k,
     buffer: 100k}]
     """
-    from elastream.cli.parsing.texts import read_faults, read_guards
-    from elastream.experiments.contender import folder_names
-    from elastream.experiments.run_folder import check_free
-    from elastream.experiments.scenario import Scenario, fitting_workload
-    from elastream.workloads import parse_workload
+    from elastream.cli.parsing.texts import read_guards
+    from elastream.experiments.choices import choose_guards
+    from elastream.experiments.experiment import Experiment
+    from elastream.experiments.run_folder import check_free, name_folders
+    from elastream.experiments.simulated import build_model, check_all, fitting_workload, set_up_simulation
 
     duration_s = _duration(duration, minutes)
-    chosen = _model(model, trigger, slots)
+    subject = _subject(model, trigger, slots, fault or [])
     sources = _Sources(_flags(executors, slo, tick, read_guards(guard or [])), conf or [], config)
     found = sources.resolved(None)
-    chosen = _bounded(chosen, found, start)
-    text = workload if workload is not None else fitting_workload(chosen, duration_s)
-    scenario = Scenario(
-        model=chosen,
-        workload=parse_workload(text),
-        duration_s=duration_s,
-        tick_s=found.settings.tick_s,
-        seed=seed,
-        guards=found.settings.build_guards(),
-        faults=read_faults(fault or []),
-    )
-    contenders = [sources.contender(text) for text in policy or [found.settings.policy]]
-    forms = scenario.check(contenders)
+    bounds, promise = _bounds(subject, found, start), found.settings.slo.build()
+    text = workload if workload is not None else fitting_workload(build_model(subject, bounds, promise), duration_s)
+    choices = [sources.policy(text) for text in policy or [found.settings.policy]]
+    setups = [
+        set_up_simulation(
+            Experiment(
+                subject=subject,
+                workload=text,
+                duration_s=duration_s,
+                policy=choice,
+                guards=choose_guards(found.settings.guards),
+                executors=bounds,
+                slo=promise,
+                tick_s=found.settings.tick_s,
+                seed=seed,
+            )
+        )
+        for choice in choices
+    ]
+    forms = check_all(setups)
     if out is not None:
         check_free(out, force=force)
     if not json:
         for form in forms:
             tell(form)
-    runs = run_all(scenario, contenders, out=out, quiet=json)
+    runs = run_all(setups, out=out, quiet=json)
     if json:
-        print_json({**scenario.as_json(), "runs": [_as_json(run) for run in runs]})
+        print_json({**setups[0].describe(), "runs": [run.as_json() for run in runs]})
     else:
-        print_runs(scenario, runs)
+        print_runs(setups[0], runs)
         if out is not None:
-            first = folder_names(contenders)[contenders[0].label]
-            tell(f"kept in {out}; `elastream why {out / first}` tells what happened")
+            tell(f"kept in {out}; `elastream why {out / name_folders(choices)[0]}` tells what happened")
 
 
-def run_all(
-    scenario: Scenario,
-    contenders: Sequence[Contender],
-    *,
-    out: Path | None = None,
-    quiet: bool = False,
-) -> list[Run]:
-    """Run one policy after the other."""
+def run_all(setups: Sequence[SimulatedSetup], *, out: Path | None = None, quiet: bool = False) -> list[Run]:
+    """Run one policy after the other, and show how far they have come."""
     from elastream.cli.terminal.progress import Progress
     from elastream.cli.terminal.troubles import troubles_told
-    from elastream.experiments.contender import folder_names
-    from elastream.experiments.run import Run
-    from elastream.experiments.run_folder import make_folder, recorder, write_results
+    from elastream.experiments.run_folder import name_folders
 
-    runs, folders = [], folder_names(contenders)
-    with Progress(len(contenders), scenario.duration_s, quiet=quiet) as progress:
-        for contender in contenders:
-            progress.begin(contender.label)
-            simulation = scenario.simulation(contender)
-            folder = make_folder(out / folders[contender.label]) if out is not None else None
-            journals = [recorder(folder, simulation, contender).open()] if folder is not None else []
-            with troubles_told(contender.label):
-                outcome = simulation.run(journals, progress.at)
-            if folder is not None:
-                write_results(folder, scenario, contender, outcome)
-            runs.append(Run(contender=contender, duration_s=scenario.duration_s, outcome=outcome))
+    names = name_folders([setup.experiment.policy for setup in setups])
+    runs = []
+    with Progress(len(setups), setups[0].experiment.duration_s, quiet=quiet) as progress:
+        for setup, name in zip(setups, names, strict=True):
+            label = setup.experiment.policy.label
+            progress.begin(label)
+            with troubles_told(label):
+                runs.append(setup.run(folder=out / name if out is not None else None, progress=progress.at))
             progress.end()
     return runs
 
 
-def print_runs(scenario: Scenario, runs: Sequence[Run]) -> None:
-    """What was run, the table, the strips."""
+def print_runs(setup: SimulatedSetup, runs: Sequence[Run]) -> None:
+    """What was run, the table, the strips. All runs have the model and the workload of one setup."""
     from rich.text import Text
 
     from elastream.cli.terminal.results import print_results, print_strips
 
     screen = console()
-    screen.print(Text(scenario.sentence(), style="bold"))
-    screen.print(Text(str(scenario.workload), style="cyan"))
-    if scenario.model.slo is not None:
-        screen.print(f"SLO: {scenario.model.slo.sentence()}")
+    screen.print(Text(setup.sentence(), style="bold"))
+    screen.print(Text(str(setup.workload), style="cyan"))
+    if setup.model.slo is not None:
+        screen.print(f"SLO: {setup.model.slo.sentence()}")
     screen.print()
     print_results(screen, runs)
     screen.print()
-    print_strips(screen, scenario, runs)
+    print_strips(screen, setup, runs)
 
 
 class _Sources:
@@ -202,13 +194,13 @@ class _Sources:
 
         return resolve({**self._flags, "policy": policy}, self._conf, os.environ, self._config)
 
-    def contender(self, text: str) -> Contender:
+    def policy(self, text: str) -> Choice:
         """A policy with the settings that were written for it elsewhere."""
-        from elastream.cli.parsing.texts import read_policy
         from elastream.core.callform import parse_call
+        from elastream.experiments.choices import parse_policy
 
         name = parse_call(text, what="policy").name
-        return read_policy(text, self.resolved(name).settings.policy_settings)
+        return parse_policy(text, self.resolved(name).settings.policy_settings)
 
 
 def _flags(
@@ -238,53 +230,42 @@ def _duration(duration: str | None, minutes: float | None) -> float:
     return read_seconds(duration, "--duration") if duration is not None else DURATION_S
 
 
-def _model(name: str, trigger: str | None, slots: int | None) -> ApplicationModel | DataflowModel:
-    from dataclasses import replace
+def _subject(model: str, trigger: str | None, slots: int | None, faults: Sequence[str]) -> SimulatedModel:
+    from elastream.experiments.choices import parse_faults
+    from elastream.experiments.experiment import SimulatedModel
+    from elastream.experiments.simulated import build_model
+    from elastream.simulator.model_file import read_trigger
 
-    from elastream.experiments.scenario import resized
-    from elastream.simulator.catalogue import any_model
-    from elastream.simulator.continuous.model import DataflowModel
-    from elastream.simulator.model_file import read_model, read_trigger
-
-    is_file = name.endswith((".yaml", ".yml")) or "/" in name
-    chosen = read_model(Path(name)) if is_file else any_model(name)
     if slots is not None and slots < 1:
         raise BadInput(f"--slots: found {slots}; an executor has at least 1")
-    if trigger is not None:
-        every = read_trigger(trigger, "--trigger")
-        if isinstance(chosen, DataflowModel):
-            raise BadInput(f"--trigger: model {chosen.name} is continuous and has no batches; leave it out")
-        chosen = replace(chosen, queries=tuple(replace(query, trigger=every) for query in chosen.queries))
-    return resized(chosen, slots_per_worker=slots) if slots is not None else chosen
+    every = read_trigger(trigger, "--trigger") if trigger is not None else None
+    subject = SimulatedModel(model=model, trigger=every, slots=slots, faults=parse_faults(faults))
+    try:
+        build_model(subject)
+    except BadInput as wrong:
+        # What is wrong about a part that has a flag is told by the name of the flag.
+        raise BadInput(f"--{wrong}" if str(wrong).startswith("trigger:") else str(wrong)) from None
+    return subject
 
 
-def _bounded(
-    model: ApplicationModel | DataflowModel, found: Resolution, start: int | None
-) -> ApplicationModel | DataflowModel:
-    """The model with the bounds and the promise that were set anywhere; its own where nothing was."""
-    from elastream.experiments.scenario import resized
+def _bounds(subject: SimulatedModel, found: Resolution, start: int | None) -> Bounds:
+    """The bounds that were set anywhere; the model's own where nothing was."""
+    from dataclasses import replace
 
-    settings = found.settings
-    names = {"min_workers": "min", "max_workers": "max", "initial_workers": "initial"}
-    given = {
-        field: getattr(settings.executors, name) for field, name in names.items() if _is_set(found, f"executors.{name}")
-    }
-    model = resized(model, **given)
-    if start is not None:
-        pools = model.pools.values()
-        low, high = max(pool.min_workers for pool in pools), max(pool.max_workers for pool in pools)
-        if not low <= start <= high:
-            raise BadInput(f"--start: found {start}; the bounds are {low}..{high}")
-        model = resized(model, initial_workers=start)
-    slo = settings.slo.build()
-    return model if slo is None else model.promising(slo)
+    from elastream.experiments.experiment import Bounds
+    from elastream.experiments.simulated import build_model
+
+    given = {name: getattr(found.settings.executors, name) for name in ("min", "max", "initial")}
+    given = {name: value for name, value in given.items() if _is_set(found, f"executors.{name}")}
+    bounds = Bounds(min=given.get("min"), max=given.get("max"), start=given.get("initial"))
+    if start is None:
+        return bounds
+    pools = build_model(subject, bounds).pools.values()
+    low, high = max(pool.min_workers for pool in pools), max(pool.max_workers for pool in pools)
+    if not low <= start <= high:
+        raise BadInput(f"--start: found {start}; the bounds are {low}..{high}")
+    return replace(bounds, start=start)
 
 
 def _is_set(found: Resolution, path: str) -> bool:
     return found.origins[path].origin != "default"
-
-
-def _as_json(run: Run) -> dict[str, object]:
-    from elastream.experiments.run_folder import run_json
-
-    return run_json(run.contender, run.outcome)

@@ -32,11 +32,11 @@ def why(
     """
     from dataclasses import asdict
 
-    from elastream.cli.parsing.texts import journal_folder
+    from elastream.experiments.run_folder import find_journal
     from elastream.journal.reader import read
     from elastream.journal.story import sentences
 
-    recording = read(journal_folder(path))
+    recording = read(find_journal(path))
     for warning in recording.warnings:
         tell(warning)
     lines = list(sentences(recording))[-(last or 0) :]

@@ -11,7 +11,7 @@ from elastream.cli.terminal.output import print_table
 from elastream.cli.terminal.strips import Block, Strip, compact, spelt_time
 from elastream.evaluation.series import Measure
 from elastream.experiments.run import Run
-from elastream.experiments.scenario import Scenario
+from elastream.experiments.simulated import SimulatedSetup
 from elastream.simulator.run import ExactFigures
 
 if TYPE_CHECKING:
@@ -48,7 +48,8 @@ class _Column:
 
 
 def _exact(run: Run) -> ExactFigures:
-    return run.outcome.exact
+    assert run.exact is not None
+    return run.exact
 
 
 def _paid(run: Run) -> float | None:
@@ -104,7 +105,7 @@ def print_results(console: Console, runs: Sequence[Run]) -> None:
             is_best = text == top and (run.kept_up or not column.is_cost)
             star = "" if not is_starred or top is None else "*" if is_best else " "
             cells.append(Text(text + star, style="bold green" if is_best else ""))
-        table.add_row(run.contender.label, *cells)
+        table.add_row(run.label, *cells)
     print_table(console, table)
     if is_starred and any(best):
         console.print("* the best; executor-hours are compared among policies that kept up")
@@ -113,7 +114,7 @@ def print_results(console: Console, runs: Sequence[Run]) -> None:
 def _fitting(runs: Sequence[Run], width: int) -> list[_Column]:
     """The columns there is room for: whole ones, or none."""
     columns = [column for column in _COLUMNS if column.heading != "in SLO" or _has_slo(runs)]
-    label = max(len(run.contender.label) for run in runs)
+    label = max(len(run.label) for run in runs)
     for column in sorted(columns, key=lambda column: -column.dropped):
         needed = label if column.dropped >= FOR_THE_LABEL else min(label, NARROWEST_LABEL)
         if not column.dropped or _width(columns, runs) + needed <= width:
@@ -131,22 +132,22 @@ def _width(columns: Sequence[_Column], runs: Sequence[Run]) -> int:
     return sum(column.width(runs, above) for column, above in zip(columns, _above(columns), strict=True))
 
 
-def print_strips(console: Console, scenario: Scenario, runs: Sequence[Run]) -> None:
+def print_strips(console: Console, setup: SimulatedSetup, runs: Sequence[Run]) -> None:
     """The load once, then what each policy made of it."""
     rate = _strip(runs[0], "rate", "arrived", unit="/s", style="cyan", by="max")
-    groups = [Block(heading="", strips=[rate]), *(_block(run, scenario) for run in runs)]
-    draw(console, groups, scenario.duration_s)
+    groups = [Block(heading="", strips=[rate]), *(_block(run, setup) for run in runs)]
+    draw(console, groups, setup.experiment.duration_s)
 
 
-def _block(run: Run, scenario: Scenario) -> Block:
-    most = float(scenario.max_workers)
+def _block(run: Run, setup: SimulatedSetup) -> Block:
+    most = float(setup.max_workers)
     return Block(
-        heading=run.contender.label,
+        heading=run.label,
         strips=[
             _strip(run, "wanted", "wanted", style="yellow", top=most),
             _strip(run, "ready", "ready", style="blue", top=most),
             _strip(run, "backlog", "backlog", by="max", style="magenta"),
-            _strip(run, "delay p95", "delay", unit="s", by="max", style="green", limit=scenario.slo_s),
+            _strip(run, "delay p95", "delay", unit="s", by="max", style="green", limit=setup.slo_s),
         ],
     )
 
@@ -162,7 +163,7 @@ def _strip(
     top: float | None = None,
     limit: float | None = None,
 ) -> Strip:
-    found = run.outcome.series
+    found = run.series
     at_s = [at - found.start for at in found.at]
     values = found.column(measure)
     return Strip(label=label, at_s=at_s, values=values, unit=unit, by=by, style=style, top=top, limit=limit)

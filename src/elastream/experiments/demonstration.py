@@ -1,0 +1,30 @@
+"""What `elastream demo --simulated` compares."""
+
+from elastream.core.slo import Slo
+from elastream.experiments.choices import parse_policy
+from elastream.experiments.experiment import Bounds, Experiment, SimulatedModel
+
+# The load comes up from a trough, is hit by a burst on the way, and goes back. Load, start and promise were picked from
+# many so that the policies differ visibly and one of them keeps the promise cheaply: a picture, and no evidence.
+LOAD = "cosine(20k..70k, period=120m, shift=60m) + spike(30k, at=40m, for=5m)"
+POLICIES = ("fixed(workers=9)", "threshold", "lag-proportional")
+MINUTES = 120
+START = 3
+SLO_S = 60.0
+TICK_S = 15.0
+
+
+def simulated_demonstration() -> list[Experiment]:
+    """One experiment for each policy."""
+    return [
+        Experiment(
+            subject=SimulatedModel(model="windowed-count"),
+            workload=LOAD,
+            duration_s=MINUTES * 60.0,
+            policy=parse_policy(text),
+            executors=Bounds(start=START),
+            slo=Slo(delay_s=SLO_S),
+            tick_s=TICK_S,
+        )
+        for text in POLICIES
+    ]
