@@ -19,8 +19,8 @@ from pathlib import Path
 
 from elastream.core.observation import Trigger
 from elastream.core.slo import Slo
-from elastream.experiments.choices import parse_policy
-from elastream.experiments.experiment import Bounds, Experiment, SimulatedModel
+from elastream.experiments.experiment import ExecutorBounds, Experiment, SimulatedModel
+from elastream.experiments.named_settings import parse_policy
 from elastream.experiments.run import Run
 from elastream.experiments.simulated import build_model, set_up_simulation
 from elastream.simulator.microbatch.model import ApplicationModel
@@ -45,7 +45,7 @@ class Case:
     def run(self) -> Run:
         """Six hours of it."""
         trigger = None if self.trigger_s is None else Trigger(interval_s=self.trigger_s or None)
-        subject, bounds = SimulatedModel(model=self.model, trigger=trigger), Bounds(min=1, max=MOST, start=1)
+        subject, bounds = SimulatedModel(model=self.model, trigger=trigger), ExecutorBounds(min=1, max=MOST, start=1)
         app = build_model(subject, bounds)
         assert isinstance(app, ApplicationModel)
         experiment = Experiment(

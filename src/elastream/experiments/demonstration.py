@@ -1,8 +1,8 @@
 """What `elastream demo --simulated` compares."""
 
 from elastream.core.slo import Slo
-from elastream.experiments.choices import parse_policy
-from elastream.experiments.experiment import Bounds, Experiment, SimulatedModel
+from elastream.experiments.experiment import ExecutorBounds, Experiment, SimulatedModel
+from elastream.experiments.named_settings import parse_policy
 
 # The load comes up from a trough, is hit by a burst on the way, and goes back. Load, start and promise were picked from
 # many so that the policies differ visibly and one of them keeps the promise cheaply: a picture, and no evidence.
@@ -22,7 +22,7 @@ def simulated_demonstration() -> list[Experiment]:
             workload=LOAD,
             duration_s=MINUTES * 60.0,
             policy=parse_policy(text),
-            executors=Bounds(start=START),
+            executors=ExecutorBounds(start=START),
             slo=Slo(delay_s=SLO_S),
             tick_s=TICK_S,
         )

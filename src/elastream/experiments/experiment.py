@@ -37,7 +37,7 @@ Pairs = Annotated[
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class NamedSettings:
     """What was chosen by its name, with settings: a policy, a guard, a fault, a job."""
 
     name: str
@@ -46,8 +46,8 @@ class Choice:
     """As its user wrote it, where somebody did."""
 
     @classmethod
-    def of(cls, name: str, settings: Mapping[str, Json], *, written: str = "") -> Choice:
-        """A choice from its settings."""
+    def of(cls, name: str, settings: Mapping[str, Json], *, written: str = "") -> NamedSettings:
+        """From settings as they are."""
         return cls(name=name, settings_text=_canonical(dict(settings)), written=written)
 
     @property
@@ -63,7 +63,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
+class ExecutorBounds:
     """How many workers a pool may have, and has at the start; None: as the model or the platform has it."""
 
     min: int | None = None
@@ -81,14 +81,14 @@ class SimulatedModel:
     """None: the model's own."""
     slots: int | None = None
     """Per worker; None: the model's own."""
-    faults: tuple[Choice, ...] = ()
+    faults: tuple[NamedSettings, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveJob:
     """A job on real executors."""
 
-    job: Choice
+    job: NamedSettings
     trigger_s: float | None = 3.0
     """None: as fast as possible."""
     capacity_rps: float | None = None
@@ -114,9 +114,9 @@ class Experiment:
     workload: str
     """As text."""
     duration_s: float
-    policy: Choice
-    guards: tuple[Choice, ...] = ()
-    executors: Bounds = Bounds()
+    policy: NamedSettings
+    guards: tuple[NamedSettings, ...] = ()
+    executors: ExecutorBounds = ExecutorBounds()
     slo: Slo | None = None
     """None: what the model promises itself, or nothing."""
     tick_s: float = 5.0

@@ -22,7 +22,7 @@ from elastream.core.errors import BadInput
 from elastream.core.sanitizer import sanitizer
 from elastream.evaluation.recorded import read_series
 from elastream.evaluation.summary import summarise
-from elastream.experiments.experiment import Choice, parse_experiment
+from elastream.experiments.experiment import NamedSettings, parse_experiment
 from elastream.experiments.run import Run
 from elastream.journal.format import describe
 from elastream.journal.reader import read
@@ -52,7 +52,7 @@ def make_folder(folder: Path) -> Path:
     return folder
 
 
-def name_folders(choices: Sequence[Choice]) -> list[str]:
+def name_folders(choices: Sequence[NamedSettings]) -> list[str]:
     """A folder for each: the policy's name, with its settings only where a name stands twice."""
     names = [one.name for one in choices]
     return [

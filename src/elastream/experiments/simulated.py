@@ -16,7 +16,7 @@ from elastream.core.needs import require
 from elastream.core.protocols import Policy
 from elastream.core.quantity import spell_number, spell_seconds
 from elastream.core.slo import Slo
-from elastream.experiments.experiment import Bounds, Experiment, SimulatedModel
+from elastream.experiments.experiment import ExecutorBounds, Experiment, SimulatedModel
 from elastream.experiments.run import Run
 from elastream.experiments.run_folder import make_folder, open_recorder, write_results
 from elastream.policies import policies
@@ -172,10 +172,10 @@ def check_all(setups: Sequence[SimulatedSetup]) -> list[str]:
 
 
 def build_model(
-    subject: SimulatedModel, executors: Bounds | None = None, slo: Slo | None = None
+    subject: SimulatedModel, executors: ExecutorBounds | None = None, slo: Slo | None = None
 ) -> ApplicationModel | DataflowModel:
     """The model of a subject, with the bounds and the promise of an experiment; its own where nothing is said."""
-    bounds = executors or Bounds()
+    bounds = executors or ExecutorBounds()
     name = subject.model
     is_file = name.endswith((".yaml", ".yml")) or "/" in name
     model = read_model(Path(name)) if is_file else any_model(name)

@@ -8,8 +8,15 @@ import pytest
 from elastream.core.errors import BadInput
 from elastream.core.observation import Trigger
 from elastream.core.slo import Slo
-from elastream.experiments.choices import choose_guards, parse_faults, parse_policy
-from elastream.experiments.experiment import Bounds, Choice, Experiment, LiveJob, SimulatedModel, parse_experiment
+from elastream.experiments.experiment import (
+    ExecutorBounds,
+    Experiment,
+    LiveJob,
+    NamedSettings,
+    SimulatedModel,
+    parse_experiment,
+)
+from elastream.experiments.named_settings import choose_guards, parse_faults, parse_policy
 from elastream.experiments.simulated import check_all, set_up_simulation
 from elastream.policies import policies
 
@@ -24,13 +31,13 @@ SIMULATED = Experiment(
     duration_s=300.0,
     policy=parse_policy("threshold(high=0.9, low=0.4)"),
     guards=choose_guards({"cool_down": {"after": "300s"}, "quiet_hours": {"utc": ["00:00-06:00"]}}),
-    executors=Bounds(min=2, max=6, start=3),
+    executors=ExecutorBounds(min=2, max=6, start=3),
     slo=Slo(delay_s=45.0),
     seed=7,
 )
 LIVE = Experiment(
     subject=LiveJob(
-        job=Choice.of("wordcount", {}),
+        job=NamedSettings.of("wordcount", {}),
         trigger_s=None,
         capacity_rps=250.0,
         events=(("partitions", "6"),),
@@ -39,7 +46,7 @@ LIVE = Experiment(
     workload="constant(100)",
     duration_s=60.0,
     policy=parse_policy("lag-proportional"),
-    executors=Bounds(min=1, max=5),
+    executors=ExecutorBounds(min=1, max=5),
 )
 
 

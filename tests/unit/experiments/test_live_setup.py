@@ -9,7 +9,7 @@ pytest.importorskip("pyspark")
 from elastream.cli.commands.live import LIVE, planned
 from elastream.config import settings_of
 from elastream.core.errors import BadInput
-from elastream.experiments.experiment import Choice, parse_experiment
+from elastream.experiments.experiment import NamedSettings, parse_experiment
 from elastream.experiments.live_run import set_up_live
 from elastream.jobs.catalogue import jobs
 from tests.unit.experiments.test_experiment import SIMULATED
@@ -26,7 +26,7 @@ def test_what_the_demo_runs_is_an_experiment_that_can_be_written_down_and_set_up
 
 @pytest.mark.parametrize("name", jobs.names())
 def test_every_job_is_built_again_from_its_choice(name: str) -> None:
-    choice = Choice.of(name, settings_of(jobs.build(name)))
+    choice = NamedSettings.of(name, settings_of(jobs.build(name)))
     assert jobs.build(choice.name, choice.settings) == jobs.build(name)
 
 

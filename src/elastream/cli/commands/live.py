@@ -142,15 +142,15 @@ def planned(
     from elastream.cli.parsing.texts import read_bounds, read_guards, read_seconds
     from elastream.config import settings_of
     from elastream.core.slo import Slo
-    from elastream.experiments.choices import choose_guards, parse_policy
-    from elastream.experiments.experiment import Bounds, Choice, Experiment, LiveJob
+    from elastream.experiments.experiment import ExecutorBounds, Experiment, LiveJob, NamedSettings
     from elastream.experiments.live_run import set_up_live
+    from elastream.experiments.named_settings import choose_guards, parse_policy
     from elastream.jobs.catalogue import jobs
 
     built = read_job(job)
     low, high = read_bounds(executors, "--executors")
     subject = LiveJob(
-        job=Choice.of(jobs.name_of(built), settings_of(built), written=job),
+        job=NamedSettings.of(jobs.name_of(built), settings_of(built), written=job),
         trigger_s=None if trigger == "asap" else read_seconds(trigger, "--trigger"),
         capacity_rps=_capacity(capacity),
         time_factor=time_scale,
@@ -167,7 +167,7 @@ def planned(
             duration_s=read_seconds(duration, "--duration"),
             policy=parse_policy(policy),
             guards=choose_guards(read_guards(guards)),
-            executors=Bounds(min=low, max=high, start=low),
+            executors=ExecutorBounds(min=low, max=high, start=low),
             slo=Slo(delay_s=read_seconds(slo, "--slo")) if slo is not None else None,
             tick_s=read_seconds(tick, "--tick"),
             seed=seed,

@@ -52,7 +52,7 @@ def replay(
     elastream replay runs/mine --trust my_policy:Mine
     """
     from elastream.cli.parsing.texts import read_guards
-    from elastream.experiments.choices import parse_policy
+    from elastream.experiments.named_settings import parse_policy
     from elastream.experiments.run_folder import find_journal
     from elastream.journal.reader import read
     from elastream.journal.replay import replay as planned_again

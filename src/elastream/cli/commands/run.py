@@ -30,7 +30,8 @@ def run(
         ),
     ] = None,
     executors: Annotated[
-        str | None, typer.Option(metavar="MIN:MAX", help="Bounds. Default: 1:10, on a cluster of its own fewer.")
+        str | None,
+        typer.Option(metavar="MIN:MAX", help="Bounds. Default: 1:10, on a cluster of its own fewer."),
     ] = None,
     cores: Annotated[int | None, typer.Option(min=1, metavar="NUMBER", help="Of an executor. Default: 1.")] = None,
     memory: Annotated[str | None, typer.Option(metavar="SIZE", help="Of an executor, such as 2g. Default: 1g.")] = None,
@@ -127,7 +128,7 @@ def launcher() -> None:
 def _flags(policy: str | None, executors: str | None, slo: str | None, journal: Path | None) -> dict[str, Any]:
     from elastream.cli.parsing.texts import read_bounds, read_seconds
     from elastream.core.callform import parse_call
-    from elastream.experiments.choices import parse_policy, read_arguments
+    from elastream.experiments.named_settings import parse_policy, read_arguments
 
     flags: dict[str, Any] = {}
     if policy is not None:

@@ -15,7 +15,7 @@ from elastream.core.errors import BadInput
 
 if TYPE_CHECKING:
     from elastream.config import Resolution
-    from elastream.experiments.experiment import Bounds, Choice, SimulatedModel
+    from elastream.experiments.experiment import ExecutorBounds, NamedSettings, SimulatedModel
     from elastream.experiments.run import Run
     from elastream.experiments.simulated import SimulatedSetup
 
@@ -101,8 +101,8 @@ def simulate(
     buffer: 100k}]
     """
     from elastream.cli.parsing.texts import read_guards
-    from elastream.experiments.choices import choose_guards
     from elastream.experiments.experiment import Experiment
+    from elastream.experiments.named_settings import choose_guards
     from elastream.experiments.run_folder import check_free, name_folders
     from elastream.experiments.simulated import build_model, check_all, fitting_workload, set_up_simulation
 
@@ -194,10 +194,10 @@ class _Sources:
 
         return resolve({**self._flags, "policy": policy}, self._conf, os.environ, self._config)
 
-    def policy(self, text: str) -> Choice:
+    def policy(self, text: str) -> NamedSettings:
         """A policy with the settings that were written for it elsewhere."""
         from elastream.core.callform import parse_call
-        from elastream.experiments.choices import parse_policy
+        from elastream.experiments.named_settings import parse_policy
 
         name = parse_call(text, what="policy").name
         return parse_policy(text, self.resolved(name).settings.policy_settings)
@@ -231,8 +231,8 @@ def _duration(duration: str | None, minutes: float | None) -> float:
 
 
 def _subject(model: str, trigger: str | None, slots: int | None, faults: Sequence[str]) -> SimulatedModel:
-    from elastream.experiments.choices import parse_faults
     from elastream.experiments.experiment import SimulatedModel
+    from elastream.experiments.named_settings import parse_faults
     from elastream.experiments.simulated import build_model
     from elastream.simulator.model_file import read_trigger
 
@@ -248,16 +248,16 @@ def _subject(model: str, trigger: str | None, slots: int | None, faults: Sequenc
     return subject
 
 
-def _bounds(subject: SimulatedModel, found: Resolution, start: int | None) -> Bounds:
+def _bounds(subject: SimulatedModel, found: Resolution, start: int | None) -> ExecutorBounds:
     """The bounds that were set anywhere; the model's own where nothing was."""
     from dataclasses import replace
 
-    from elastream.experiments.experiment import Bounds
+    from elastream.experiments.experiment import ExecutorBounds
     from elastream.experiments.simulated import build_model
 
     given = {name: getattr(found.settings.executors, name) for name in ("min", "max", "initial")}
     given = {name: value for name, value in given.items() if _is_set(found, f"executors.{name}")}
-    bounds = Bounds(min=given.get("min"), max=given.get("max"), start=given.get("initial"))
+    bounds = ExecutorBounds(min=given.get("min"), max=given.get("max"), start=given.get("initial"))
     if start is None:
         return bounds
     pools = build_model(subject, bounds).pools.values()

@@ -37,7 +37,7 @@ def read_guards(texts: Sequence[str]) -> dict[str, dict[str, Any]]:
     """`cool-down(after=300s)`: name -> settings, as the configuration has them."""
     from elastream.config import guards
     from elastream.config.guards import guard_setting
-    from elastream.experiments.choices import read_arguments
+    from elastream.experiments.named_settings import read_arguments
 
     found: dict[str, dict[str, Any]] = {}
     for text in texts:
