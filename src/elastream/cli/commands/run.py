@@ -30,8 +30,7 @@ def run(
         ),
     ] = None,
     executors: Annotated[
-        str | None,
-        typer.Option(metavar="MIN:MAX", help="Bounds. Default: 1:10, on a cluster of its own fewer."),
+        str | None, typer.Option(metavar="MIN:MAX", help="Bounds. Default: 1:10, on a cluster of its own fewer.")
     ] = None,
     cores: Annotated[int | None, typer.Option(min=1, metavar="NUMBER", help="Of an executor. Default: 1.")] = None,
     memory: Annotated[str | None, typer.Option(metavar="SIZE", help="Of an executor, such as 2g. Default: 1g.")] = None,
