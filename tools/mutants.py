@@ -985,6 +985,13 @@ MUTANTS = (
         "::test_the_best_is_the_one_that_paid_for_least_among_those_that_kept_up",
     ),
     Mutant(
+        fault="columns give way to stars that nobody draws",
+        file="src/elastream/cli/terminal/results.py",
+        before="(len(star) if self.best(runs) else 0)",
+        after="1",
+        test="tests/unit/test_terminal.py::test_simulate_keeps_its_headings_and_digits_whole",
+    ),
+    Mutant(
         fault="columns of a table are squeezed on a narrow terminal",
         file="src/elastream/cli/terminal/results.py",
         before="        columns.remove(column)\n",

@@ -42,9 +42,9 @@ class _Column:
         values = [(value, self.show(run)) for run in compared if (value := self.value(run)) is not None]
         return min(values)[1] if values else None
 
-    def width(self, runs: Sequence[Run], above: str) -> int:
+    def width(self, runs: Sequence[Run], above: str, star: str) -> int:
         texts = [above, self.heading, *(self.show(run) for run in runs)]
-        return GAP + max(map(len, texts)) + len("*")
+        return GAP + max(map(len, texts)) + (len(star) if self.best(runs) else 0)
 
 
 def _exact(run: Run) -> ExactFigures:
@@ -88,12 +88,13 @@ def print_results(console: Console, runs: Sequence[Run]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    columns = _fitting(runs, console.width)
-    best = [column.best(runs) for column in columns]
     # Where there are no colours, a star stands in for them.
     is_starred = console.color_system is None
+    mark = "*" if is_starred else ""
+    columns = _fitting(runs, console.width, mark)
+    best = [column.best(runs) for column in columns]
     table = Table(box=None, pad_edge=False, padding=(0, 0, 0, GAP), header_style="bold")
-    room = max(NARROWEST_LABEL, console.width - _width(columns, runs))
+    room = max(NARROWEST_LABEL, console.width - _width(columns, runs, mark))
     table.add_column("\npolicy", no_wrap=True, overflow="ellipsis", max_width=room)
     for column, above, top in zip(columns, _above(columns), best, strict=True):
         star = " " if is_starred and top else ""
@@ -111,13 +112,13 @@ def print_results(console: Console, runs: Sequence[Run]) -> None:
         console.print("* the best; executor-hours are compared among policies that kept up")
 
 
-def _fitting(runs: Sequence[Run], width: int) -> list[_Column]:
+def _fitting(runs: Sequence[Run], width: int, star: str) -> list[_Column]:
     """The columns there is room for: whole ones, or none."""
     columns = [column for column in _COLUMNS if column.heading != "in SLO" or _has_slo(runs)]
     label = max(len(run.label) for run in runs)
     for column in sorted(columns, key=lambda column: -column.dropped):
         needed = label if column.dropped >= FOR_THE_LABEL else min(label, NARROWEST_LABEL)
-        if not column.dropped or _width(columns, runs) + needed <= width:
+        if not column.dropped or _width(columns, runs, star) + needed <= width:
             break
         columns.remove(column)
     return columns
@@ -128,8 +129,8 @@ def _above(columns: Sequence[_Column]) -> list[str]:
     return [column.above if column.above != last else "" for column, last in zip(columns, before, strict=False)]
 
 
-def _width(columns: Sequence[_Column], runs: Sequence[Run]) -> int:
-    return sum(column.width(runs, above) for column, above in zip(columns, _above(columns), strict=True))
+def _width(columns: Sequence[_Column], runs: Sequence[Run], star: str) -> int:
+    return sum(column.width(runs, above, star) for column, above in zip(columns, _above(columns), strict=True))
 
 
 def print_strips(console: Console, setup: SimulatedSetup, runs: Sequence[Run]) -> None:
