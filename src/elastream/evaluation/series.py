@@ -1,8 +1,8 @@
 """A run over time: one moment per tick, from a loop that runs, a simulation or a recording alike."""
 
 import math
-from collections.abc import Iterator, Mapping
-from typing import Literal
+from collections.abc import Iterator, Sequence
+from typing import Literal, get_args
 
 from elastream.core.decision import Kind
 from elastream.core.observation import Observation
@@ -24,8 +24,8 @@ from elastream.evaluation.rates import QueryRates
 from elastream.evaluation.spans import TroubleSpan, add_span, find_trouble
 
 Measure = Literal["arrived", "committed", "backlog", "delay", "to-come", "wanted", "ready", "leaving", "paid"]
-Key = tuple[str, Measure]
-"""A query's id, or nothing for the whole application."""
+QUERY_MEASURES: tuple[Measure, ...] = ("arrived", "committed", "backlog", "delay")
+"""What is told of single queries as well."""
 
 ABSENT_TICKS = 3
 """Nobody looked if so many ticks are missing; fewer are a loop that was late."""
@@ -74,7 +74,9 @@ class RunSeries:
         self.last: Observation | None = None
         """What was seen last."""
         self.last_tick: Tick | None = None
-        self._columns: dict[Key, list[Value]] = {}
+        self._columns: dict[Measure, list[Value]] = {measure: [] for measure in get_args(Measure)}
+        self._query_columns: dict[str, dict[Measure, list[Value]]] = {}
+        """Query id -> columns, which end with the last look that saw it."""
         self.begin(tick_s=tick_s, max_age_s=max_age_s)
 
     def begin(self, *, tick_s: float, max_age_s: float = 0.0) -> None:
@@ -84,6 +86,7 @@ class RunSeries:
         """
         self._tick_s = tick_s
         self._absent_s = max(ABSENT_TICKS * tick_s, max_age_s)
+        self._shortest_window_s = max(SHORTEST_WINDOW_S, 4 * tick_s)
         self._rates = QueryRates()
         self._offset_s: float | None = None
 
@@ -95,18 +98,18 @@ class RunSeries:
         if not math.isfinite(at) or (self.at and at <= self.at[-1]):
             return
         self._note_absence(at)
-        now, within, values = tick.observation, None, dict[Key, Value]()
-        values["", "wanted"] = count_wanted(tick)
+        now, decision = tick.observation, tick.decision
+        self._columns["wanted"].append(count_wanted(tick))
         if now is not None:
-            values["", "ready"] = count_ready(now)
-            values["", "leaving"] = count_leaving(now)
-            values["", "paid"] = count_paid(now)
-            self._measure_queries(now, values)
+            self._columns["ready"].append(count_ready(now))
+            self._columns["leaving"].append(count_leaving(now))
+            self._columns["paid"].append(count_paid(now))
+            self._measure_queries(now)
             self._note_promises(now)
-            within = now.is_within_slo
-            self.holds += tick.decision is not None and tick.decision.kind == "hold"
+            self.holds += decision is not None and decision.kind == "hold"
             self.last = now
-        self._add(at, values, within, tick.decision.kind if tick.decision is not None else None)
+        kind = decision.kind if decision is not None else None
+        self._end_moment(at, within=now.is_within_slo if now is not None else None, kind=kind)
         self.actions.update(tick)
         self.ticks += 1
         self.last_tick = tick
@@ -123,11 +126,14 @@ class RunSeries:
 
     def column(self, measure: Measure, query: str = "") -> list[Value]:
         """One value per moment, of one query or of all."""
-        return self._columns.get((query, measure)) or [None] * len(self.at)
+        if not query:
+            return self._columns[measure]
+        found = self._query_columns.get(query, {}).get(measure, [])
+        return found + [None] * (len(self.at) - len(found))
 
     def latest(self, measure: Measure) -> Value:
         """The value of the last moment."""
-        column = self._columns.get(("", measure))
+        column = self._columns[measure]
         return column[-1] if column else None
 
     @property
@@ -156,24 +162,41 @@ class RunSeries:
                 "decision": self.kinds[i],
             }
 
-    def _measure_queries(self, now: Observation, values: dict[Key, Value]) -> None:
+    def _measure_queries(self, now: Observation) -> None:
         """Per query, and over all: sums, and for the delay the longest."""
-        queries = living_queries(now)
-        triggers_s = [query.trigger.interval_s or 0.0 for query in now.queries]
-        window_s = max(SHORTEST_WINDOW_S, 4 * self._tick_s, 2 * max(triggers_s, default=0.0))
-        self.window_s = max(self.window_s, window_s)
+        queries, columns = living_queries(now), self._columns
+        window_s = self._window(now)
+        arrived, committed = [], []
         for query in queries:
-            values[query.id, "arrived"] = self._rates.update(query, "arrived", window_s)
-            values[query.id, "committed"] = self._rates.update(query, "committed", window_s)
-            values[query.id, "backlog"] = query.backlog
-            values[query.id, "delay"] = query.delay.p95_s if query.delay else None
-        values["", "arrived"] = sum_known([values[query.id, "arrived"] for query in queries])
-        values["", "committed"] = sum_known([values[query.id, "committed"] for query in queries])
-        values["", "backlog"] = sum_backlogs(queries)
+            arrived.append(self._rates.update(query, "arrived", window_s))
+            committed.append(self._rates.update(query, "committed", window_s))
+            delay_s = query.delay.p95_s if query.delay else None
+            self._add_query(query.id, (arrived[-1], committed[-1], query.backlog, delay_s))
+        columns["arrived"].append(_believable(sum_known(arrived)))
+        columns["committed"].append(_believable(sum_known(committed)))
+        columns["backlog"].append(_believable(sum_backlogs(queries)))
         slowest = find_slowest(queries)
-        values["", "delay"] = slowest.p95_s if slowest is not None else None
+        columns["delay"].append(None if slowest is None else _believable(slowest.p95_s))
         # Where nothing was committed lately, what waits has waited at least so long.
-        values["", "to-come"] = now.delay_to_come_s if slowest is None else None
+        columns["to-come"].append(_believable(now.delay_to_come_s) if slowest is None else None)
+
+    def _window(self, now: Observation) -> float:
+        """Rates are means over so long: several looks, and several batches."""
+        window_s = self._shortest_window_s
+        for query in now.queries:
+            if query.trigger.interval_s is not None:
+                window_s = max(window_s, 2 * query.trigger.interval_s)
+        self.window_s = max(self.window_s, window_s)
+        return window_s
+
+    def _add_query(self, query: str, values: Sequence[Value]) -> None:
+        columns, before = self._query_columns.get(query), len(self.at)
+        if columns is None:
+            columns = self._query_columns[query] = {measure: [] for measure in QUERY_MEASURES}
+        for column, value in zip(columns.values(), values, strict=True):
+            if len(column) < before:
+                column.extend([None] * (before - len(column)))
+            column.append(_believable(value))
 
     def _note_promises(self, now: Observation) -> None:
         for query in now.queries:
@@ -188,25 +211,21 @@ class RunSeries:
             return
         since = self.at[-1] + self._tick_s
         # A moment at which nothing is known: lines end before it and begin again after it.
-        self._add(since, {}, None, None, attended=False)
+        self._end_moment(since, within=None, kind=None, attended=False)
         text = "nothing was recorded: the loop did not run"
         add_span(self.spans, TroubleSpan(kind="absent", start=since, end=at, text=text))
 
-    def _add(
-        self, at: float, values: Mapping[Key, Value], within: bool | None, kind: Kind | None, *, attended: bool = True
-    ) -> None:
-        """One moment; what is not given is unknown."""
-        columns, before, is_finite = self._columns, len(self.at), math.isfinite
-        for key, value in values.items():
-            column = columns.get(key)
-            if column is None:
-                column = columns[key] = [None] * before
-            column.append(value if value is None or is_finite(value) else None)
-        if len(values) < len(columns):
-            for column in columns.values():
-                if len(column) == before:
-                    column.append(None)
+    def _end_moment(self, at: float, *, within: bool | None, kind: Kind | None, attended: bool = True) -> None:
+        """What nothing was said about is unknown."""
         self.at.append(at)
         self.within.append(within)
         self.kinds.append(kind)
         self.attended.append(attended)
+        for column in self._columns.values():
+            if len(column) < len(self.at):
+                column.append(None)
+
+
+def _believable(value: Value) -> Value:
+    """What is more than a number can be says nothing."""
+    return value if value is None or math.isfinite(value) else None
