@@ -114,8 +114,8 @@ class RunSeries:
         self.ticks += 1
         self.last_tick = tick
         if (trouble := find_trouble(tick)) is not None:
-            kind, text = trouble
-            add_span(self.spans, TroubleSpan(kind=kind, start=at, end=at + self._tick_s, text=text))
+            wrong, text = trouble
+            add_span(self.spans, TroubleSpan(kind=wrong, start=at, end=at + self._tick_s, text=text))
 
     def write(self, tick: Tick) -> None:
         """Take in one tick. Implements Journal."""

@@ -7,6 +7,7 @@ import pytest
 
 from elastream.core.errors import ObservationFailed
 from elastream.spark.jvm.listener import JvmListener
+from tests.unit.spark.java_builder import JavaBuilder
 
 pytest.importorskip("py4j")
 
@@ -19,12 +20,12 @@ class Driver:
         self.asked: list[int] = []
         self.broken = False
 
-    def look(self, read: int) -> str:
+    def look(self, read: int) -> JavaBuilder:
         self.asked.append(read)
         self.notes = [note for note in self.notes if note > read]
         last = max(self.notes, default=read)
         told = json.dumps({"at_ms": 1000 * last, "application": "a", "note": last})
-        return told[:20] if self.broken else told
+        return JavaBuilder(told[:20] if self.broken else told)
 
     def install(self) -> None:
         """It listens."""
