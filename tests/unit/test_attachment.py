@@ -245,6 +245,7 @@ def test_a_policy_without_damping_of_its_own_is_calmed_by_a_guard() -> None:
     assert "hysteresis" not in guards("hpa")
     assert "hysteresis" in guards("lag-proportional")
     assert "hysteresis" not in guards("lag-proportional", **{"guards.hysteresis": "false"})
+    assert "hysteresis" in guards("hpa", **{"guards.hysteresis.patience": "3"})
 
 
 def test_the_size_to_begin_with_is_what_was_set_or_how_the_run_before_ended(tmp_path: Path) -> None:

@@ -43,9 +43,8 @@ def resolve_settings(flags: Mapping[str, Any], conf: Mapping[str, str]) -> tuple
     resolution = resolve(flags, conf, os.environ, None, defaults={**GUARDS, f"guards.{CALMING}": True})
     found = resolution.settings
     decides = policies.build(found.policy, found.policy_settings)
-    own = [origin for path, (_, origin) in resolution.origins.items() if path.startswith(f"guards.{CALMING}")]
     # What somebody has asked for stays.
-    if getattr(decides, "damped", False) and set(own) == {"default"}:
+    if getattr(decides, "damped", False) and resolution.is_default(f"guards.{CALMING}"):
         others = {name: settings for name, settings in found.guards.items() if name != CALMING}
         found = found.model_copy(update={"guards": others})
     return found, decides

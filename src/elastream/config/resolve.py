@@ -9,7 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from elastream.config.guards import build_guards, guard_setting, guards
 from elastream.config.settings import Settings, leaves, section
-from elastream.config.sources import Entry, from_defaults, from_environment, from_flags, from_spark, from_yaml
+from elastream.config.sources import DEFAULT, Entry, from_defaults, from_environment, from_flags, from_spark, from_yaml
 from elastream.core.errors import BadInput, suggestion
 from elastream.core.log import log
 from elastream.core.sanitizer import sanitizer
@@ -36,6 +36,11 @@ class Resolution:
     settings: Settings
     origins: Mapping[str, Resolved]
     """Path -> value and origin, the defaults among them."""
+
+    def is_default(self, path: str) -> bool:
+        """Whether nobody has set it, nor anything below it."""
+        below = (found.origin for name, found in self.origins.items() if name == path or name.startswith(f"{path}."))
+        return all(origin == DEFAULT for origin in below)
 
     def printable(self) -> Iterator[tuple[str, object, str]]:
         """Path, value and origin as `elastream config` prints them: without secrets."""
@@ -215,7 +220,7 @@ def _located(wrong: ValidationError, found: _Found) -> BadInput:
 
 
 def _origins_below(path: tuple[str, ...], found: _Found) -> str:
-    return ", ".join(dict.fromkeys(entry.origin for p, entry in found.items() if p[: len(path)] == path)) or "default"
+    return ", ".join(dict.fromkeys(entry.origin for p, entry in found.items() if p[: len(path)] == path)) or DEFAULT
 
 
 def _origins(settings: Settings, found: _Found) -> dict[str, Resolved]:
@@ -226,4 +231,4 @@ def _origins(settings: Settings, found: _Found) -> dict[str, Resolved]:
             values[f"guards.{guard}"] = True
         values |= {f"guards.{guard}.{s.name}": given.get(s.name, s.default) for s in guards.settings(guard)}
     values |= {key: entry.value for key, entry in by_key.items() if entry.path[0] in ("policy_settings", "probes")}
-    return {key: Resolved(value, by_key[key].origin if key in by_key else "default") for key, value in values.items()}
+    return {key: Resolved(value, by_key[key].origin if key in by_key else DEFAULT) for key, value in values.items()}

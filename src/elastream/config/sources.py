@@ -18,6 +18,10 @@ NOT_SETTINGS = frozenset({"ELASTREAM_REQUIRE", "ELASTREAM_DEBUG", "ELASTREAM_KAF
 """Variables with our prefix that set nothing."""
 
 
+DEFAULT = "default"
+"""Where a value comes from that nobody has set."""
+
+
 class Rank(IntEnum):
     """Who wins: the larger."""
 
@@ -50,7 +54,7 @@ class Entry(NamedTuple):
 def from_defaults(defaults: Mapping[str, Any]) -> Iterator[Entry]:
     """Dotted paths to values that hold where nobody says otherwise."""
     for name, value in defaults.items():
-        yield from _flat(tuple(name.split(".")), value, "default", Rank.DEFAULT)
+        yield from _flat(tuple(name.split(".")), value, DEFAULT, Rank.DEFAULT)
 
 
 def from_flags(flags: Mapping[str, Any]) -> Iterator[Entry]:
