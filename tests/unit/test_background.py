@@ -132,6 +132,9 @@ def test_ticks_that_a_silent_disk_has_no_room_for_are_told_and_later_ones_can_be
     for number in range(1, len(RATES) + 1):
         tick = loop.tick()
         if number <= 20:
+            # The thread keeps up until it stands in a snapshot; from then on it takes nothing.
+            while loop.recorder.waiting and not disk.asked.is_set():
+                time.sleep(0.001)
             try:
                 loop.recorder.write(tick)
             except JournalError as told:

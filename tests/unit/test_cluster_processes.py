@@ -21,6 +21,9 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def sleeper() -> Iterator[subprocess.Popen[bytes]]:
     with subprocess.Popen(["sleep", "600"]) as child:
         try:
+            # It is started before it has its words.
+            while command_line(child.pid)[-1:] != ["600"]:
+                assert child.poll() is None
             yield child
         finally:
             child.kill()

@@ -14,6 +14,7 @@ from elastream.cli import main
 from elastream.cli.commands.produce import _source_options
 from elastream.config import resolve
 from elastream.core.errors import BadInput, JournalError
+from elastream.experiments.run_folder import find_journal
 from elastream.journal.reader import read
 from elastream.journal.replay import replay
 from tests.foreign import JOB, POLICY, WORKLOAD, install, write_module
@@ -64,7 +65,7 @@ def test_a_guard_and_a_workload_of_others_take_part(module: str, capsys: pytest.
     assert told["workload"] == f"{module}_load:Flat(500)"
     assert told["guards"][f"{module}:Cap"] == {"workers": 1}
     # Two at the start, and one from the first decision on.
-    assert told["runs"][0]["summary"]["worker_hours"] < 2 * 300 / 3600
+    assert told["runs"][0]["summary"]["worker_hours_paid"] < 2 * 300 / 3600
 
 
 def test_a_job_of_others_is_shown_as_ours_are_and_its_stream_can_be_produced(
@@ -152,14 +153,14 @@ def test_what_the_user_trusts_is_planned_again_as_it_was(module: str, capsys: py
     assert "61 ticks planned again, 0 decided otherwise" in capsys.readouterr().out
     assert main(["replay", str(folder), "--policy", f"{module}:Mine(workers=4)"]) == 0
     assert main(["replay", str(folder), "--policy", "fixed(workers=9)"]) == 1
-    assert read(folder).parts[0].header.policy == f"{module}:Mine"
+    assert read(find_journal(folder)).parts[0].header.policy == f"{module}:Mine"
 
 
 def test_guards_of_others_in_a_journal_need_the_users_word_as_well(module: str) -> None:
     folder = recorded(module, "--guard", f"{module}:Cap")
     with pytest.raises(JournalError, match=f"the guard is {module}:Cap"):
-        replay(read(folder), trusted=[f"{module}:Mine"])
-    assert not replay(read(folder), trusted=[f"{module}:Mine", f"{module}:Cap"]).differences
+        replay(read(find_journal(folder)), trusted=[f"{module}:Mine"])
+    assert not replay(read(find_journal(folder)), trusted=[f"{module}:Mine", f"{module}:Cap"]).differences
 
 
 def test_what_is_trusted_and_not_there_is_told_in_one_line(module: str, capsys: pytest.CaptureFixture[str]) -> None:
