@@ -36,7 +36,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 def test_policies_are_listed_with_the_platforms_they_run_on(capsys: pytest.CaptureFixture[str]) -> None:
     listed = {one["name"]: one for one in printed(capsys, "policies")}
     assert {"fixed", "threshold", "lag-proportional"} <= listed.keys()
-    assert listed["threshold"]["platforms"]["simulator"] == "runs with all its signals"
+    assert listed["threshold"]["platforms"]["simulator"] == "has all signals"
     assert main(["policies"]) == 0
     assert "on simulator" in capsys.readouterr().out
 

@@ -37,8 +37,8 @@ def test_a_preset_shows_whose_it_is_and_what_it_changes(capsys: pytest.CaptureFi
 def test_what_a_policy_would_use_and_a_platform_lacks_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["policies", "--json"]) == 0
     every = {one["name"]: one["platforms"] for one in json.loads(capsys.readouterr().out)}
-    assert every["gesscale"]["dataflow"] == every["thr-nlaware"]["dataflow"] == "runs with all its signals"
+    assert every["gesscale"]["dataflow"] == every["thr-nlaware"]["dataflow"] == "has all signals"
     listed = {name: fits["spark"] for name, fits in every.items()}
     assert listed["gesscale"] == "runs with arrived for backpressure-time, without worker-place, place-choice"
     assert listed["thr-nlaware"] == "runs without worker-place, place-choice"
-    assert listed["thr-nlunaware"] == "runs with all its signals"
+    assert listed["thr-nlunaware"] == "has all signals"

@@ -42,8 +42,8 @@ def test_policies_are_compared_side_by_side(capsys: pytest.CaptureFixture[str]) 
     assert main([*SHORT, "--policy", "threshold", "--policy", "threshold(high=0.9, low=0.4)", "--slo", "30s"]) == 0
     out, err = capsys.readouterr()
     assert err.splitlines() == [
-        "threshold on simulator: runs with all its signals",
-        "threshold(high=0.9, low=0.4) on simulator: runs with all its signals",
+        "threshold on simulator: has all signals",
+        "threshold(high=0.9, low=0.4) on simulator: has all signals",
     ]
     assert "in SLO" in out
     assert out.count("delay p95") == 2

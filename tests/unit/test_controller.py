@@ -420,7 +420,7 @@ def test_what_stands_in_for_a_signal_that_lacks_is_told_once_and_is_no_trouble(
 
 def test_one_line_says_in_which_form_a_policy_runs_or_it_is_refused() -> None:
     loop = Loop()
-    assert checked(loop.planner, loop.world, "wants") == "wants on fake: runs with all its signals"
+    assert checked(loop.planner, loop.world, "wants") == "wants on fake: has all signals"
     loop.policy.needs = (Need(Signal.QUEUE),)
     with pytest.raises(CannotRun, match="policy wants cannot run on fake: it needs queue"):
         checked(loop.planner, loop.world, "wants")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from elastream.spark.scale.managers import Kubernetes, LocalCluster, Manager, Standalone, Yarn, find_manager
+from elastream.spark.scale.managers import Kubernetes, Manager, Standalone, StandaloneInDriver, Yarn, find_manager
 
 NOTHING: dict[str, str] = {}
 CORES = {"spark.cores.max": "8", "spark.executor.cores": "2"}
@@ -13,7 +13,7 @@ INSTANCES = {"spark.executor.instances": "3"}
     ("master", "manager"),
     [
         ("spark://one:7077,two:7077", Standalone()),
-        ("local-cluster[2,1,1024]", LocalCluster()),
+        ("local-cluster[2,1,1024]", StandaloneInDriver()),
         ("yarn", Yarn()),
         ("k8s://https://host:6443", Kubernetes()),
         ("mine://host", Yarn()),
@@ -25,7 +25,7 @@ def test_a_master_url_says_who_gives_executors(master: str, manager: Manager) ->
 
 @pytest.mark.parametrize(
     ("manager", "cores", "instances"),
-    [(Standalone(), 4, None), (LocalCluster(), None, 3), (Yarn(), None, 3), (Kubernetes(), None, 3)],
+    [(Standalone(), 4, None), (StandaloneInDriver(), None, 3), (Yarn(), None, 3), (Kubernetes(), None, 3)],
 )
 def test_how_many_executors_a_young_application_will_have_stands_in_other_settings_for_each(
     manager: Manager, cores: int | None, instances: int | None
@@ -36,8 +36,10 @@ def test_how_many_executors_a_young_application_will_have_stands_in_other_settin
 
 
 def test_only_a_standalone_master_starts_executors_before_it_answers() -> None:
-    starts = {type(one).__name__: one.starts_at_once for one in (Standalone(), LocalCluster(), Yarn(), Kubernetes())}
-    assert starts == {"Standalone": True, "LocalCluster": True, "Yarn": False, "Kubernetes": False}
+    starts = {
+        type(one).__name__: one.starts_at_once for one in (Standalone(), StandaloneInDriver(), Yarn(), Kubernetes())
+    }
+    assert starts == {"Standalone": True, "StandaloneInDriver": True, "Yarn": False, "Kubernetes": False}
 
 
 def test_processes_in_pods_cannot_be_seen() -> None:

@@ -14,11 +14,11 @@ def test_every_signal_is_explained() -> None:
 def test_with_everything_provided_a_policy_runs_with_all_its_signals() -> None:
     found = fit((BACKPRESSURE,), {Signal.BACKPRESSURE_TIME, Signal.QUEUE})
     assert found.runs
-    assert found.sentence() == "runs with all its signals"
+    assert found.sentence() == "has all signals"
 
 
 def test_a_policy_without_needs_runs_anywhere() -> None:
-    assert fit((), set()).sentence() == "runs with all its signals"
+    assert fit((), set()).sentence() == "has all signals"
 
 
 def test_the_best_stand_in_that_is_provided_is_taken() -> None:

@@ -38,7 +38,7 @@ class Fit:
             return "cannot run: no " + ", ".join(need.signal for need in self.missing)
         if self.standing_in:
             return "runs with " + ", ".join(f"{other} for {signal}" for signal, other in self.standing_in)
-        return "runs with all its signals"
+        return "has all signals"
 
 
 def fit(needs: Sequence[Need], provides: AbstractSet[Signal]) -> Fit:

@@ -213,7 +213,7 @@ def test_a_batch_within_its_trigger_interval_leaves_nothing_behind_and_lets_it_s
 
 
 def test_it_says_in_which_form_it_runs() -> None:
-    assert fit(Dhalion().needs, EVERYTHING).sentence() == "runs with all its signals"
+    assert fit(Dhalion().needs, EVERYTHING).sentence() == "has all signals"
     assert fit(Dhalion().needs, PROVIDES).sentence() == "runs with batches for backpressure-time, batches for queue"
     assert not fit(Dhalion().needs, PROVIDES - {Signal.BATCHES}).runs
     assert Signal.BUSY_TIME in {need.signal for need in Dhalion(several=True).needs}

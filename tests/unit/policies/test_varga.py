@@ -127,9 +127,9 @@ def test_on_micro_batches_lag_is_what_batches_leave_behind() -> None:
 
 
 def test_it_says_in_which_form_it_runs() -> None:
-    assert fit(Varga().needs, EVERYTHING).sentence() == "runs with all its signals"
+    assert fit(Varga().needs, EVERYTHING).sentence() == "has all signals"
     assert fit(Varga().needs, PROVIDES).sentence() == "runs with committed for backpressure-time"
-    assert fit(Varga(form="pool").needs, PROVIDES).sentence() == "runs with all its signals"
+    assert fit(Varga(form="pool").needs, PROVIDES).sentence() == "has all signals"
     assert not fit(Varga().needs, PROVIDES - {Signal.BUSY_TIME}).runs
 
 

@@ -152,7 +152,7 @@ def test_a_policy_that_needs_memory_is_refused_where_the_first_look_lacks_it() -
     far: Any = Far()
     with pytest.raises(CannotRun, match=r"needs worker-memory, which is not provided there \(the processes of 2 of 2"):
         checked(planner("hpa", metric="memory", target=0.5), far, "hpa", first)
-    assert checked(planner("hpa"), far, "hpa", first) == "hpa on spark: runs with all its signals"
+    assert checked(planner("hpa"), far, "hpa", first) == "hpa on spark: has all signals"
 
 
 def test_emulated_slots_have_no_processor_use_and_busy_slots_stand_in() -> None:

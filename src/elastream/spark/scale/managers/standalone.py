@@ -28,7 +28,7 @@ class Standalone:
 
 
 @dataclass(frozen=True, slots=True)
-class LocalCluster(Standalone):
+class StandaloneInDriver(Standalone):
     """A master and workers inside the driver, for tests: it has the workers of its URL, whatever it may give."""
 
     def expect_executors(self, conf: Conf) -> int | None:
