@@ -36,6 +36,20 @@ class Mutant:
 
 MUTANTS = (
     Mutant(
+        fault="a file's `1:12` is taken for 72",
+        file="src/elastream/config/yaml_file.py",
+        before="[(_TIME, _SEXAGESIMAL), *(",
+        after="[*(",
+        test="tests/unit/test_bounds.py::test_a_file_may_say_both_at_once",
+    ),
+    Mutant(
+        fault="bounds given at once lose the upper one",
+        file="src/elastream/config/resolve.py",
+        before='zip(("min", "max"), parse_bounds(entry.value, entry.where), strict=True)',
+        after='zip(("min",), parse_bounds(entry.value, entry.where), strict=False)',
+        test="tests/unit/test_bounds.py::test_so_may_spark_and_the_environment",
+    ),
+    Mutant(
         fault="the simulator loses 0.1 % of all records",
         file="src/elastream/simulator/microbatch/query.py",
         before="s.model.name: float(n) for",

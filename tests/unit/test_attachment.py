@@ -218,7 +218,7 @@ def test_it_can_be_switched_off_from_outside() -> None:
 
 def test_settings_come_from_the_call_before_spark() -> None:
     session = Session(spark__elastream__executors__max="30", spark__elastream__slo__delay="20s")
-    attached(session, executors=(2, 6))
+    attached(session, executors="2..6")
     assert Pretended.made[0].how["bounds"] == (2, 6)
     assert Pretended.made[0].how["slo"].delay_s == 20.0
 
@@ -264,7 +264,8 @@ def test_the_size_to_begin_with_is_what_was_set_or_how_the_run_before_ended(tmp_
     [
         ({"policy": "fixd", "policy_settings": {}}, "unknown policy 'fixd'; did you mean 'fixed'"),
         ({"tik_s": 5}, "did you mean 'tick_s'"),
-        ({"executors": (5, 2)}, "executors"),
+        ({"executors": (5, 2)}, r"executors: found \(5, 2\); the bounds must be 1 <= min <= max"),
+        ({"executors": "few"}, "executors: found 'few'; write both bounds, such as 1..12"),
         ({"slo": "soon"}, "soon"),
     ],
 )

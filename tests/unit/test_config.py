@@ -199,7 +199,7 @@ def test_a_misspelt_key_is_named_with_its_source_and_the_nearest(
         ),
         ({"flags": {"executors.min": 11}}, "flag --executors.min: executors: min 11 is larger than max 10"),
         ({"yaml": "executors: {initial: 11}"}, "elastream.yaml: executors: initial 11 is not between min 1 and max 10"),
-        ({"yaml": "executors: 5"}, "elastream.yaml: executors: found 5; write executors.min or executors.max or"),
+        ({"yaml": "executors: x"}, "elastream.yaml: executors: found 'x'; write both bounds, such as 1..12"),
         ({"yaml": "policy_settings: 5"}, "elastream.yaml: policy_settings: found 5; write policy_settings.<setting>"),
         ({"yaml": "guards: all"}, "elastream.yaml: guards: found 'all'; write guards.<guard>.<setting>"),
         ({"yaml": "guards: {pause: 5}"}, "elastream.yaml: guards.pause: found 5; write true, false, or settings"),

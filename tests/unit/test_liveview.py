@@ -13,15 +13,15 @@ from tests.unit.journal_samples import UTC_S
 from tests.unit.live_samples import SLO, run
 
 WIDTHS = [60, 80, 120]
-TITLE = "lag-proportional on 2 to 8 executors"
+TITLE = "lag-proportional on 2..8 executors"
 
 FEED = """
-from elastream.cli import liveview
+from elastream.cli.terminal import live_view as liveview
 from tests.unit.journal_samples import UTC_S
 from tests.unit.live_samples import SLO, run
 
 now = [UTC_S - 13.0]
-title = "lag-proportional on 2 to 8 executors"
+title = "lag-proportional on 2..8 executors"
 notes = ["capacity emulated: 1,000 rows/s per slot, time x1"]
 with liveview.LiveView(175.0, title=title, slo=SLO, notes=notes, clock=lambda: now[0]) as view:
     view.begin("starting a cluster with room for 8 executors")

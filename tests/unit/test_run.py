@@ -79,7 +79,7 @@ def test_what_stands_behind_the_script_goes_to_the_script() -> None:
         (["missing.py"], "missing.py: there is no such file; name the application's .py file"),
         (["."], ".: it is not a Python script; name the application's .py file"),
         (["--policy", "thresold", "app.py"], "unknown policy 'thresold'; did you mean 'threshold'?"),
-        (["--executors", "9:2", "app.py"], "--executors: found '9..2'; the bounds must be 1 <= min <= max"),
+        (["--executors", "9:2", "app.py"], "--executors: found '9:2'; the bounds must be 1 <= min <= max"),
         (["--memory", "lots", "app.py"], "--memory: found 'lots'; write it as 512m or 2g"),
         (["--set", "tik=2", "app.py"], "no setting 'tik'"),
         (["--master", "local[2]", "app.py"], "master local[2] has no executors that could come and go"),

@@ -31,7 +31,7 @@ from elastream.launch.telling import Telling, say
 from tests.unit.live_samples import run
 
 telling = Telling(say)
-telling.begin("following clicks with lag-proportional on 2 to 8 executors; SLO: 99 % of records within 15 s")
+telling.begin("following clicks with lag-proportional on 2..8 executors; SLO: 99 % of records within 15 s")
 for tick in run(looks=3):
     telling.write(tick)
 say(telling.summary())

@@ -14,6 +14,7 @@ from elastream.attachment.assembly import build, find_initial_size, resolve_sett
 from elastream.attachment.handle import ENABLED, Attachment, SwitchedOff
 from elastream.config import Settings, leaves
 from elastream.config.sources import SPARK_PREFIX
+from elastream.core.bounds import parse_bounds
 from elastream.core.log import log
 from elastream.core.protocols import Journal
 from elastream.core.sanitizer import REDACTION, sanitizer, use_pattern
@@ -33,7 +34,7 @@ def attach(
     spark: SparkSession,
     *,
     policy: str | None = None,
-    executors: tuple[int, int] | None = None,
+    executors: tuple[int, int] | str | None = None,
     slo: float | str | None = None,
     shrink_by: ShrinkBy = "decommission",
     emulated: str | None = None,
@@ -42,9 +43,9 @@ def attach(
 ) -> Attachment | SwitchedOff:
     """Keep the application behind `spark` supplied with the executors it needs, until it ends or is detached.
 
-    `slo` is a delay that 99 of 100 records should keep (`slo__share=0.95` for another share), in seconds or as text
-    ('30s'). Other settings are named as in `elastream config`, with two underscores for a dot: `tick_s=5`,
-    `guards__cool_down__after_s=120`. A second attach to the same application returns the first one's handle, and says
+    `executors` are both bounds: `(1, 12)` or `"1..12"`. `slo` is a delay that 99 of 100 records should keep
+    (`slo__share=0.95` for another share), in seconds or as text ('30s'). Other settings are named as in `elastream
+    config`, with two underscores for a dot: `tick_s=5`, `guards__cool_down__after_s=120`. A second attach to the same application returns the first one's handle, and says
     so if it asks for something else; where the first one's loop has failed, it begins anew. `emulated` says in words
     that slots only pretend to work (the laboratory's capacity): their processor use then says nothing, busy slots stand
     in, and the words are recorded.
@@ -108,13 +109,13 @@ def _tell_ignored(first: Mapping[str, object], second: Mapping[str, object]) -> 
 
 
 def _flags(
-    policy: str | None, executors: tuple[int, int] | None, slo: float | str | None, settings: Mapping[str, Any]
+    policy: str | None, executors: tuple[int, int] | str | None, slo: float | str | None, settings: Mapping[str, Any]
 ) -> dict[str, Any]:
     flags = {name.replace("__", "."): value for name, value in settings.items()}
     if policy is not None:
         flags["policy"] = policy
     if executors is not None:
-        flags["executors.min"], flags["executors.max"] = executors
+        flags["executors.min"], flags["executors.max"] = parse_bounds(executors, "executors")
     if slo is not None:
         flags["slo.delay"] = slo
     return flags

@@ -10,6 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from elastream.config.guards import build_guards, guard_setting, guards
 from elastream.config.settings import Settings, leaves, section
 from elastream.config.sources import Entry, from_defaults, from_environment, from_flags, from_spark, from_yaml
+from elastream.core.bounds import parse_bounds
 from elastream.core.errors import BadInput, suggestion
 from elastream.core.log import log
 from elastream.core.sanitizer import sanitizer
@@ -70,7 +71,7 @@ def resolve(
 def _placed(entries: Iterable[Entry]) -> _Found:
     """One source's entries by their full paths."""
     placed: _Found = {}
-    for entry in _with_present_names(list(entries)):
+    for entry in _with_both_bounds(_with_present_names(list(entries))):
         known = _known(entry)
         if known is not None:
             if known.path in placed:
@@ -89,6 +90,16 @@ def _with_present_names(entries: list[Entry]) -> list[Entry]:
             if not any(other.path == ("slo", "share") for other in entries):
                 found.append(entry._replace(path=("slo", "share"), value=0.95))
     return found
+
+
+def _with_both_bounds(entries: Iterable[Entry]) -> Iterator[Entry]:
+    """`executors: 1..12` says both bounds at once."""
+    for entry in entries:
+        if entry.path == ("executors",) and entry.value not in (None, {}):
+            for name, value in zip(("min", "max"), parse_bounds(entry.value, entry.where), strict=True):
+                yield entry._replace(path=("executors", name), value=value)
+        else:
+            yield entry
 
 
 def _known(entry: Entry) -> Entry | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
 from elastream.config import settings_of
+from elastream.core.bounds import spell_bounds
 from elastream.core.errors import BadInput
 from elastream.core.guards import Guards
 from elastream.core.needs import require
@@ -48,7 +49,7 @@ class Scenario:
                 where = f"pool {name}: " if len(self.model.pools) > 1 else ""
                 raise BadInput(
                     f"model {self.model.name}: {where}starts with {pool.initial_workers} workers; it must be "
-                    f"{pool.min_workers} to {pool.max_workers}, the bounds of its pool"
+                    f"{spell_bounds(pool.min_workers, pool.max_workers)}, the bounds of its pool"
                 )
         if isinstance(self.model, DataflowModel):
             platform, provided = SimulatedDataflow.name, provides(self.model)
@@ -79,7 +80,7 @@ class Scenario:
             pool, trigger = self.model.pool, self.trigger_s
             slots = "1 slot" if pool.slots_per_worker == 1 else f"{pool.slots_per_worker} slots"
             how = "as fast as possible" if trigger is None else f"a batch every {spell_seconds(trigger)}"
-            workers = f"{pool.min_workers} to {pool.max_workers} executors of {slots}"
+            workers = f"{spell_bounds(pool.min_workers, pool.max_workers)} executors of {slots}"
         return f"{self.model.name}, {how}, {spell_seconds(self.duration_s)}, {workers}, seed {self.seed}"
 
     def as_json(self) -> dict[str, Any]:
@@ -141,7 +142,7 @@ def _pools_sentence(model: DataflowModel) -> str:
     """How many workers each pool may have, said once where it is the same for all that can be resized."""
     bounds = {(pool.min_workers, pool.max_workers) for pool in model.pools.values()}
     free = {one for one in bounds if one[0] < one[1]} or bounds
-    told = " or ".join(f"{low} to {high}" for low, high in sorted(free))
+    told = " or ".join(spell_bounds(low, high) for low, high in sorted(free))
     return f"{told} workers in each of {len(model.pools)} pools" if len(model.pools) > 1 else f"{told} workers"
 
 

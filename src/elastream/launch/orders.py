@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from elastream.config import spark_arguments, spark_defaults
+from elastream.core.bounds import parse_bounds
 from elastream.core.errors import BadInput
 
-_WITH_VALUE = ("--set", "--conf", "--cluster", "--properties-file")
+_WITH_VALUE = ("--executors", "--set", "--conf", "--cluster", "--properties-file")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +56,7 @@ def read_orders(arguments: Sequence[str]) -> Orders:
     """From the launcher's command line; BadInput if there is no such script."""
     options, rest = _split(arguments)
     parser = _Parser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--executors")
     parser.add_argument("--set", action="append", default=[])
     parser.add_argument("--conf", action="append", default=[])
     parser.add_argument("--cluster", type=Path)
@@ -67,7 +69,7 @@ def read_orders(arguments: Sequence[str]) -> Orders:
     return Orders(
         script=checked_script(Path(rest[0])),
         arguments=tuple(rest[1:]),
-        settings=assigned(found.set),
+        settings={**assigned(found.set), **bounded(found.executors)},
         conf=spark_arguments(found.conf),
         cluster=found.cluster,
         properties=found.properties_file,
@@ -100,6 +102,14 @@ def assigned(pairs: Sequence[str]) -> dict[str, str]:
             raise BadInput(f"--set {pair}: write it as path=value")
         settings[path.strip()] = value.strip()
     return settings
+
+
+def bounded(text: str | None) -> dict[str, int]:
+    """What `--executors 1..12` says, as settings."""
+    if text is None:
+        return {}
+    low, high = parse_bounds(text, "--executors")
+    return {"executors.min": low, "executors.max": high}
 
 
 def _split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -19,6 +19,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from elastream.attachment import Attachment, SwitchedOff, attach
+from elastream.core.bounds import spell_bounds
 from elastream.core.errors import BadInput, CannotRun, ElastreamError
 from elastream.core.sanitizer import REDACTION, use_pattern
 from elastream.development.cluster.driver import (
@@ -230,7 +231,7 @@ class Sessions:
             self._journal = str(found.journal.folder) if found.journal.folder is not None else None
             slo = found.slo.build()
             self._telling.begin(
-                f"{found.policy} decides on {found.executors.min} to {found.executors.max} executors of "
+                f"{found.policy} decides on {spell_bounds(found.executors.min, found.executors.max)} executors of "
                 f"{context.appName}, {context.applicationId}{f'; SLO: {slo.sentence()}' if slo else ''}"
             )
             try:

@@ -25,7 +25,7 @@ def test_a_continuous_job_is_run_and_told_like_any_other(tmp_path: Path, capsys:
     assert main(["why", str(out / "threshold")]) == 0
     assert "cpu use of sink" in capsys.readouterr().out
     assert main(["simulate", *given]) == 0
-    assert "kanis-q1, continuous, 20m, 1 to 80 workers in each of 3 pools" in capsys.readouterr().out
+    assert "kanis-q1, continuous, 20m, 1..80 workers in each of 3 pools" in capsys.readouterr().out
 
 
 def test_a_trigger_makes_no_sense_for_a_continuous_job(capsys: pytest.CaptureFixture[str]) -> None:

@@ -32,6 +32,9 @@ def demo(
     simulated: Annotated[
         bool, typer.Option("--simulated", help="Compare three policies on the simulator instead; takes seconds.")
     ] = False,
+    executors: Annotated[
+        str | None, typer.Option(metavar="MIN..MAX", help="Bounds. Default: 1..5; simulated: the model's.")
+    ] = None,
     last: Annotated[int, typer.Option(min=0, help="Simulated: how many sentences of why to print.")] = 6,
 ) -> None:
     """Real executors come and go under a running query while its load rises, spikes and falls; about 4.5 minutes.
@@ -46,14 +49,14 @@ def demo(
     elastream demo --simulated --last 20
     """
     if simulated:
-        _simulated(last)
+        _simulated(executors, last)
         return
     from elastream.cli.commands.live import LIVE, planned, run
 
-    run(planned(**LIVE), None)
+    run(planned(**{**LIVE, "executors": executors or LIVE["executors"]}), None)
 
 
-def _simulated(last: int) -> None:
+def _simulated(executors: str | None, last: int) -> None:
     from pathlib import Path
     from tempfile import TemporaryDirectory
 
@@ -67,7 +70,7 @@ def _simulated(last: int) -> None:
     from elastream.journal.story import sentences
     from elastream.workloads import parse_workload
 
-    scenario = Scenario(model=_model(), workload=parse_workload(LOAD), duration_s=MINUTES * 60.0)
+    scenario = Scenario(model=_model(executors), workload=parse_workload(LOAD), duration_s=MINUTES * 60.0)
     contenders = [read_policy(text) for text in POLICIES]
     scenario.check(contenders)
     screen = console()
@@ -93,14 +96,19 @@ def _simulated(last: int) -> None:
         screen.print(f"  {command:<28}{what}")
 
 
-def _model() -> ApplicationModel:
+def _model(executors: str | None) -> ApplicationModel:
     from dataclasses import replace
 
+    from elastream.core.bounds import parse_bounds
     from elastream.core.slo import Slo
     from elastream.experiments.scenario import resized
     from elastream.simulator.catalogue import model
 
     base = resized(model("windowed-count"), initial_workers=START)
+    if executors is not None:
+        low, high = parse_bounds(executors, "--executors")
+        start = min(max(START, low), high)
+        base = resized(base, min_workers=low, max_workers=high, initial_workers=start)
     return replace(base, queries=tuple(replace(query, slo=Slo(delay_s=SLO_S)) for query in base.queries))
 
 

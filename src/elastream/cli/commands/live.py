@@ -141,8 +141,9 @@ def planned(
     from elastream.cli.commands.jobs import read_job
     from elastream.cli.parsing.event_options import read_event_options
     from elastream.cli.parsing.pairs import read_pairs
-    from elastream.cli.parsing.texts import read_bounds, read_guards, read_policy, read_seconds
+    from elastream.cli.parsing.texts import read_guards, read_policy, read_seconds
     from elastream.config import settings_of
+    from elastream.core.bounds import parse_bounds
     from elastream.core.slo import Slo
     from elastream.development.cluster.finder import read_master
     from elastream.development.time_scale import TimeScale
@@ -174,7 +175,7 @@ def planned(
         duration_s=duration_s,
         policy=chosen.name,
         policy_settings=settings_of(chosen.policy),
-        executors=read_bounds(executors, "--executors"),
+        executors=parse_bounds(executors, "--executors"),
         capacity=_capacity(capacity, scale),
         scale=scale,
         trigger_s=trigger_s,
@@ -208,6 +209,7 @@ def run(plan: LivePlan, out: Path | None) -> None:
     from tempfile import mkdtemp
 
     from elastream.cli.terminal.live_view import LiveView
+    from elastream.core.bounds import spell_bounds
     from elastream.experiments.live_run import run_live
 
     folder = out if out is not None else Path(mkdtemp(prefix="elastream-live-"))
@@ -216,7 +218,7 @@ def run(plan: LivePlan, out: Path | None) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     view = LiveView(
         plan.duration_s,
-        title=f"{plan.policy} on {plan.executors[0]} to {plan.executors[1]} executors",
+        title=f"{plan.policy} on {spell_bounds(*plan.executors)} executors",
         slo=plan.slo,
         notes=[plan.capacity.note()] if plan.capacity else [],
     )

@@ -30,7 +30,7 @@ def run(
         ),
     ] = None,
     executors: Annotated[
-        str | None, typer.Option(metavar="MIN:MAX", help="Bounds. Default: 1:10, on a cluster of its own fewer.")
+        str | None, typer.Option(metavar="MIN..MAX", help="Bounds. Default: 1..10, on a cluster of its own fewer.")
     ] = None,
     cores: Annotated[int | None, typer.Option(min=1, metavar="NUMBER", help="Of an executor. Default: 1.")] = None,
     memory: Annotated[str | None, typer.Option(metavar="SIZE", help="Of an executor, such as 2g. Default: 1g.")] = None,
@@ -72,7 +72,7 @@ def run(
 
     elastream run app.py
 
-    elastream run --executors 2:16 --slo 30s --journal runs/app --master spark://host:7077 app.py --its-own options
+    elastream run --executors 2..16 --slo 30s --journal runs/app --master spark://host:7077 app.py --its-own options
 
     elastream run --master cluster app.py
 
@@ -116,8 +116,8 @@ def launcher() -> None:
 
     spark-submit --master URL --conf spark.elastream.policy=threshold "$(elastream launcher)" app.py --its-own options
 
-    The Python that spark-submit uses (PYSPARK_PYTHON) must have Elastream installed. Behind the file, --set PATH=VALUE,
-    --conf KEY=VALUE and --quiet may stand before the script; see elastream run --help.
+    The Python that spark-submit uses (PYSPARK_PYTHON) must have Elastream installed. Behind the file, --executors MIN..MAX,
+    --set PATH=VALUE, --conf KEY=VALUE and --quiet may stand before the script; see elastream run --help.
     """
     from elastream.launch import LAUNCHER
 
@@ -125,17 +125,16 @@ def launcher() -> None:
 
 
 def _flags(policy: str | None, executors: str | None, slo: str | None, journal: Path | None) -> dict[str, Any]:
-    from elastream.cli.parsing.texts import read_arguments, read_bounds, read_policy, read_seconds
+    from elastream.cli.parsing.texts import read_arguments, read_policy, read_seconds
     from elastream.core.callform import parse_call
+    from elastream.launch.orders import bounded
 
     flags: dict[str, Any] = {}
     if policy is not None:
         flags["policy"] = read_policy(policy).name
         given = read_arguments(parse_call(policy, what="policy"))
         flags |= {f"policy_settings.{key}": value for key, value in given.items()}
-    if executors is not None:
-        low, high = read_bounds(executors.replace(":", ".."), "--executors")
-        flags |= {"executors.min": low, "executors.max": high}
+    flags |= bounded(executors)
     if slo is not None:
         flags["slo.delay"] = read_seconds(slo, "--slo")
     if journal is not None:

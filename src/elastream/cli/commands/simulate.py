@@ -214,12 +214,11 @@ class _Sources:
 def _flags(
     executors: str | None, slo: str | None, tick: str | None, guards: dict[str, dict[str, Any]]
 ) -> dict[str, Any]:
-    from elastream.cli.parsing.texts import read_bounds, read_seconds
+    from elastream.cli.parsing.texts import read_seconds
+    from elastream.core.bounds import parse_bounds
 
-    low, high = read_bounds(executors, "--executors") if executors is not None else (None, None)
     return {
-        "executors.min": low,
-        "executors.max": high,
+        "executors": None if executors is None else parse_bounds(executors, "--executors"),
         "slo.delay": read_seconds(slo, "--slo") if slo is not None else None,
         "tick_s": read_seconds(tick, "--tick") if tick is not None else None,
         "guards": guards or None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,17 +24,6 @@ def read_seconds(text: str, option: str) -> float:
     if quantity.unit == "%" or quantity.value <= 0:
         raise BadInput(f"{option}: found {text!r}; it must be a duration longer than 0, such as 90s, 140m or 2h")
     return quantity.value
-
-
-def read_bounds(text: str, option: str) -> tuple[int, int]:
-    """`1..12`; a single number is both bounds."""
-    found = re.fullmatch(r"(\d+)(?:\.\.(\d+))?", text.strip())
-    if found is None:
-        raise BadInput(f"{option}: found {text!r}; write both bounds, such as 1..12")
-    low, high = int(found[1]), int(found[2] or found[1])
-    if not 1 <= low <= high:
-        raise BadInput(f"{option}: found {text!r}; the bounds must be 1 <= min <= max")
-    return low, high
 
 
 def read_policy(text: str, base: dict[str, Any] | None = None) -> Contender:

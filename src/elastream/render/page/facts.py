@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from elastream.core.bounds import spell_bounds
 from elastream.core.slo import Judged
 from elastream.evaluation.history import History
 from elastream.evaluation.summary import Summary
@@ -109,7 +110,7 @@ def _bounds(history: History) -> str:
     if history.last is None:
         return ""
     return ", ".join(
-        f"{'' if pool.name == 'executors' else pool.name + ' '}{pool.min_workers} to {pool.max_workers}, "
+        f"{'' if pool.name == 'executors' else pool.name + ' '}{spell_bounds(pool.min_workers, pool.max_workers)}, "
         f"{pool.slots_per_worker} slot{'' if pool.slots_per_worker == 1 else 's'} each"
         for pool in history.last.pools
     )
