@@ -36,6 +36,20 @@ class Mutant:
 
 MUTANTS = (
     Mutant(
+        fault="attach does not read the file of settings that it is given",
+        file="src/elastream/attachment/assembly.py",
+        before="resolve(flags, conf, os.environ, config, defaults",
+        after="resolve(flags, conf, os.environ, None, defaults",
+        test="tests/unit/test_attachment.py::test_a_file_of_settings_is_read_and_anything_else_wins_over_it",
+    ),
+    Mutant(
+        fault="a guard that was switched off for a live run is on",
+        file="src/elastream/cli/commands/live.py",
+        before="{name: False for name in usual if name not in guards}",
+        after="{}",
+        test="tests/unit/test_cli_settings.py::test_a_file_reaches_a_live_run_with_all_that_stands_in_it",
+    ),
+    Mutant(
         fault="a file's `1:12` is taken for 72",
         file="src/elastream/config/yaml_file.py",
         before="[(_TIME, _SEXAGESIMAL), *(",

@@ -117,6 +117,17 @@ def test_a_second_attach_to_the_same_application_returns_the_first_handle() -> N
     assert len(Pretended.made) == 2
 
 
+def test_a_file_of_settings_is_read_and_anything_else_wins_over_it(tmp_path: Path) -> None:
+    path = tmp_path / "elastream.yaml"
+    path.write_text("policy: fixed\npolicy_settings: {workers: 4}\nexecutors: 2..6\nslo: {delay: 20s}\n")
+    handle = attach(Session(), config=str(path), executors="2:5", tick_s=0.01)  # type: ignore[arg-type]
+    (platform,) = Pretended.made
+    assert platform.how["bounds"] == (2, 5)
+    assert platform.how["slo"].delay_s == 20
+    assert isinstance(handle, Attachment)
+    wait_for(lambda: handle.status().why == "fixed at 4")
+
+
 def test_a_second_attach_with_other_settings_says_what_it_does_not_change(caplog: pytest.LogCaptureFixture) -> None:
     first = attached()
     assert attached() is first

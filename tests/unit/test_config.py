@@ -275,7 +275,7 @@ def test_conf_arguments_are_read_as_spark_submit_does() -> None:
         "spark.elastream.tick_s": "5",
         "spark.x": "a=b",
     }
-    with pytest.raises(BadInput, match=r"--conf spark.x: write it as key=value"):
+    with pytest.raises(BadInput, match=r"--conf spark.x: write it as KEY=VALUE"):
         spark_arguments(["spark.x"])
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elastream.attachment.assembly import build, find_initial_size, resolve_settings
@@ -36,6 +37,7 @@ def attach(
     policy: str | None = None,
     executors: tuple[int, int] | str | None = None,
     slo: float | str | None = None,
+    config: Path | str | None = None,
     shrink_by: ShrinkBy = "decommission",
     emulated: str | None = None,
     journals: Sequence[Journal] = (),
@@ -45,10 +47,11 @@ def attach(
 
     `executors` are both bounds: `(1, 12)` or `"1..12"`. `slo` is a delay that 99 of 100 records should keep
     (`slo__share=0.95` for another share), in seconds or as text ('30s'). Other settings are named as in `elastream
-    config`, with two underscores for a dot: `tick_s=5`, `guards__cool_down__after_s=120`. A second attach to the same application returns the first one's handle, and says
-    so if it asks for something else; where the first one's loop has failed, it begins anew. `emulated` says in words
-    that slots only pretend to work (the laboratory's capacity): their processor use then says nothing, busy slots stand
-    in, and the words are recorded.
+    config`, with two underscores for a dot: `tick_s=5`, `guards__cool_down__after_s=120`; `config` names a YAML file of
+    them, over which everything else wins (PyYAML comes with `elastream[cli]`). A second attach to the same application
+    returns the first one's handle, and says so if it asks for something else; where the first one's loop has failed, it
+    begins anew. `emulated` says in words that slots only pretend to work (the laboratory's capacity): their processor
+    use then says nothing, busy slots stand in, and the words are recorded.
     """
     conf = _elastream_conf(spark)
     # Before anything is told: what is secret in this application is so in its journal, its log and its errors.
@@ -56,7 +59,9 @@ def attach(
     if conf.pop(ENABLED, "true").strip().lower() == "false":
         log.warning("%s is false: executors stay as they are", ENABLED)
         return SwitchedOff()
-    given, decides = resolve_settings(_flags(policy, executors, slo, settings), conf)
+    given, decides = resolve_settings(
+        _flags(policy, executors, slo, settings), conf, None if config is None else Path(config)
+    )
     from elastream.spark.platform import SparkPlatform
 
     application = str(spark.sparkContext.applicationId)

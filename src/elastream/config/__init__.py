@@ -3,7 +3,7 @@
 from elastream.config.guards import build_guards, guards, settings_of
 from elastream.config.resolve import Resolution, Resolved, resolve
 from elastream.config.settings import Executors, JournalSettings, Settings, SloSettings, leaves
-from elastream.config.sources import spark_arguments, spark_defaults
+from elastream.config.sources import set_arguments, spark_arguments, spark_defaults
 
 __all__ = [
     "Executors",
@@ -16,6 +16,7 @@ __all__ = [
     "guards",
     "leaves",
     "resolve",
+    "set_arguments",
     "settings_of",
     "spark_arguments",
     "spark_defaults",

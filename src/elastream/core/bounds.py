@@ -26,6 +26,5 @@ def spell_bounds(low: int, high: int) -> str:
 
 def _numbers(given: object) -> tuple[int, int] | None:
     values = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given, given]
-    if len(values) != 2 or not all(isinstance(value, int) and not isinstance(value, bool) for value in values):
-        return None
-    return values[0], values[1]
+    whole = [value for value in values if isinstance(value, int) and not isinstance(value, bool)]
+    return (whole[0], whole[1]) if len(whole) == len(values) == 2 else None

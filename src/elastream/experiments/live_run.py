@@ -67,7 +67,10 @@ class LivePlan:
     seed: int = 0
     master: Master | None = None
     """An external cluster; None: one of our own, for as long as the run lasts."""
-    guards: dict[str, dict[str, Any]]
+    guards: dict[str, Any]
+    """Name -> settings, or whether it is on."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Others of `elastream config`, by path."""
     events: Mapping[str, str] = field(default_factory=dict)
     """More options of the events."""
     sink: str = "parquet"
@@ -153,6 +156,7 @@ def run_live(plan: LivePlan, folder: Path, view: RunView) -> LiveResult:
             journal__folder=str(journal),
             emulated=plan.capacity.note() if plan.capacity else None,
             **promised,
+            **plan.settings,
         )
         try:
             view.begin(f"waiting until there are {plan.executors[0]} executors")

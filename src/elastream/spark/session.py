@@ -73,8 +73,8 @@ def session_settings(executors: tuple[int, int] | str = (1, 12), cores: int = 1)
 def configure(builder: Any, executors: tuple[int, int] | str = (1, 12), cores: int | None = None) -> Any:
     """Set what an elastic session needs on a `SparkSession.builder`; what the user has set stays.
 
-    `executors` are both bounds: `(1, 12)` or `"1..12"`. `cores` are those of one executor; without them, what the builder says, or 1. `elastream.session_settings()` lists
-    every setting with its reason.
+    `executors` are both bounds: `(1, 12)` or `"1..12"`. `cores` are those of one executor; without them, what the
+    builder says, or 1. `elastream.session_settings()` lists every setting with its reason.
     """
     given = getattr(builder, "_options", {})
     if cores is None:

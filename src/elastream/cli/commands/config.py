@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING
 
-import typer
-
-from elastream.cli.parsing.options import Conf, ConfigFile, Json
+from elastream.cli.parsing.options import Assignments, ConfigFile, Json, OwnConf
 from elastream.cli.terminal.output import console, print_json, print_table
 from elastream.core.errors import BadInput
 
@@ -16,11 +13,9 @@ if TYPE_CHECKING:
 
 
 def config(
-    assignments: Annotated[
-        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="A setting by its path; may be repeated.")
-    ] = None,
-    conf: Conf = None,
     config: ConfigFile = None,
+    assignments: Assignments = None,
+    conf: OwnConf = None,
     json: Json = False,
 ) -> None:
     """Show every setting, its value, and where the value came from.
@@ -36,26 +31,13 @@ def config(
 
     ELASTREAM_SLO__DELAY=30s elastream config --conf spark.elastream.policy=lag-proportional
     """
-    from elastream.config import resolve, spark_arguments
-    from elastream.core.sanitizer import REDACTION, use_pattern
+    from elastream.cli.parsing.setting_sources import SettingSources
 
-    spark = spark_arguments(conf or [])
-    use_pattern(spark.get(REDACTION))
-    rows = _rows(resolve(_assigned(assignments or []), spark, os.environ, config))
+    rows = _rows(SettingSources({}, config, assignments, conf).resolve())
     if json:
         print_json({path: {"value": value, "from": origin} for path, value, origin in rows})
     else:
         _print(rows)
-
-
-def _assigned(pairs: list[str]) -> dict[str, Any]:
-    flags: dict[str, Any] = {}
-    for pair in pairs:
-        path, equals, value = pair.partition("=")
-        if not equals or not path.strip():
-            raise BadInput(f"--set {pair}: write it as path=value")
-        flags[path.strip()] = value.strip()
-    return flags
 
 
 def _rows(found: Resolution) -> list[tuple[str, object, str]]:

@@ -51,9 +51,10 @@ def demo(
     if simulated:
         _simulated(executors, last)
         return
-    from elastream.cli.commands.live import LIVE, planned, run
+    from elastream.cli.commands.live import LIVE, planned, read_sources, run
+    from elastream.cli.parsing.setting_sources import read_flags
 
-    run(planned(**{**LIVE, "executors": executors or LIVE["executors"]}), None)
+    run(planned(read_sources(read_flags(executors=executors)), **LIVE), None)
 
 
 def _simulated(executors: str | None, last: int) -> None:

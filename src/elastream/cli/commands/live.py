@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from elastream.cli.parsing.options import GuardTexts
-from elastream.cli.terminal.output import console, print_line, tell
+from elastream.cli.parsing.options import Assignments, ConfigFile, GuardTexts, Json, OwnConf
+from elastream.cli.terminal.output import console, print_json, print_line, tell
 from elastream.core.errors import BadInput, ElastreamError
 
 if TYPE_CHECKING:
+    from elastream.cli.parsing.setting_sources import SettingSources
     from elastream.cli.terminal.live_view import LiveView
+    from elastream.config import Resolution
     from elastream.development.emulated_capacity import EmulatedCapacity
     from elastream.development.time_scale import TimeScale
     from elastream.experiments.live_run import LivePlan, LiveResult
@@ -26,24 +29,32 @@ LIVE: dict[str, Any] = {
     "sink_options": [],
     # It rises, is calm for a while, has a spike of seven times what it began with, and falls.
     "workload": "(110 + ramp(0..130, at=25s, for=15s)) * ramp(1..0.3, at=135s, for=10s) + spike(510, at=70s, for=20s)",
-    # The window of a policy in production is a minute; here all of it passes in three.
-    "policy": "lag-proportional(interval=2s, window=10s)",
-    # Every executor is a Java process and a Python one: two cores can start only few at once.
-    "executors": "1..5",
-    "slo": "30s",
     "duration": "190s",
     # Each batch has a cost of its own, which on a few cores grows with the executors: not too many of them.
     "trigger": "5s",
-    "tick": "2s",
     "capacity": "250",
     "time_scale": 1.0,
-    # Patience, likewise, is half of what it is in production.
-    "guards": ["hysteresis(patience=1)"],
     "seed": 0,
     "master": None,
     "cold": False,
 }
 """What `elastream demo` runs, and what `elastream live` begins with."""
+
+SETTINGS: dict[str, Any] = {
+    # The window of a policy in production is a minute; here all of it passes in three.
+    "policy": "lag-proportional",
+    "policy_settings": {"interval_s": 2, "window_s": 10},
+    # Every executor is a Java process and a Python one: two cores can start only few at once.
+    "executors": "1..5",
+    "slo.delay": 30,
+    "tick_s": 2,
+    # Patience, likewise, is half of what it is in production.
+    "guards.hysteresis.patience": 1,
+}
+"""The defaults of its settings."""
+
+OWN = ("policy", "executors.", "slo.", "tick_s", "guards.", "journal.folder")
+"""Settings that a plan has a place for; a run begins with the lower bound, and its journal is kept in its folder."""
 
 FLAGS = {
     "workload": "--workload", "seed": "--seed", "duration": "--duration", "rows": "--duration",
@@ -68,20 +79,29 @@ def live(
         list[str] | None,
         typer.Option(metavar="KEY=VALUE", help="Of sink kafka: topic, kafka.bootstrap.servers; may be repeated."),
     ] = None,
-    policy: Annotated[str, typer.Option(metavar="NAME(KEY=VALUE)", help="What decides.")] = LIVE["policy"],
-    executors: Annotated[str, typer.Option(metavar="MIN..MAX", help="Bounds of the executors.")] = LIVE["executors"],
-    slo: Annotated[str, typer.Option(metavar="TIME", help="99 of 100 records are to be committed in it.")] = LIVE[
-        "slo"
-    ],
+    policy: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME(KEY=VALUE)", help="What decides. Default: lag-proportional(interval=2s, window=10s)."
+        ),
+    ] = None,
+    executors: Annotated[str | None, typer.Option(metavar="MIN..MAX", help="Bounds. Default: 1..5.")] = None,
+    slo: Annotated[
+        str | None,
+        typer.Option(metavar="DURATION", help="99 of 100 records are to be committed within this time. Default: 30s."),
+    ] = None,
     duration: Annotated[str, typer.Option(metavar="TIME", help="How long events arrive.")] = LIVE["duration"],
     trigger: Annotated[str, typer.Option(metavar="TIME|asap", help="When batches start.")] = LIVE["trigger"],
-    tick: Annotated[str, typer.Option(metavar="TIME", help="Time between two looks.")] = LIVE["tick"],
+    tick: Annotated[str | None, typer.Option(metavar="DURATION", help="Time between two looks. Default: 2s.")] = None,
     capacity: Annotated[
         str, typer.Option(metavar="ROWS|real", help="Rows/s that a slot is limited to; real: what the machine gives.")
     ] = LIVE["capacity"],
     time_scale: Annotated[float, typer.Option(metavar="FACTOR", help="The load's time passes so much faster.")] = 1.0,
     guard: GuardTexts = None,
-    seed: Annotated[int, typer.Option(help="Of the workload's noise and of the events.")] = 0,
+    config: ConfigFile = None,
+    assignments: Assignments = None,
+    conf: OwnConf = None,
+    seed: Annotated[int, typer.Option(metavar="NUMBER", help="Of the workload's noise and of the events.")] = 0,
     master: Annotated[
         str | None,
         typer.Option(
@@ -91,7 +111,8 @@ def live(
         ),
     ] = None,
     cold: Annotated[bool, typer.Option("--cold", help="Do not run the query over a few events first.")] = False,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Keep output, journal and page here.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Keep output, journal and page there.")] = None,
+    json: Json = False,
 ) -> None:
     """Run a job on real executors under a moving load, and watch them come and go; then check every result.
 
@@ -107,29 +128,42 @@ def live(
 
     elastream live --workload 'constant(2k) + spike(3k, at=60s, for=20s)' --slo 10s --out runs/live
     """
+    from elastream.cli.parsing.setting_sources import read_flags
+
+    flags = read_flags(policy=policy, executors=executors, slo=slo, tick=tick, guards=guard)
     run(
         planned(
-            job=job, workload=workload, policy=policy, executors=executors, slo=slo, duration=duration,
-            trigger=trigger, tick=tick, capacity=capacity, time_scale=time_scale, guards=guard or LIVE["guards"],
-            seed=seed, master=master, options=option or [], sink=sink, sink_options=sink_option or [], cold=cold,
+            read_sources(flags, config, assignments, conf), job=job, workload=workload, duration=duration,
+            trigger=trigger, capacity=capacity, time_scale=time_scale, seed=seed, master=master,
+            options=option or [], sink=sink, sink_options=sink_option or [], cold=cold,
         ),
         out,
+        json=json,
     )  # fmt: skip
 
 
+def read_sources(
+    flags: Mapping[str, Any],
+    config: Path | None = None,
+    assignments: Sequence[str] | None = None,
+    conf: Sequence[str] | None = None,
+) -> SettingSources:
+    """Where the settings of a live run come from."""
+    from elastream.attachment.assembly import GUARDS
+    from elastream.cli.parsing.setting_sources import SettingSources
+
+    return SettingSources(flags, config, assignments, conf, defaults={**GUARDS, **SETTINGS})
+
+
 def planned(
+    sources: SettingSources,
     *,
     job: str,
     workload: str,
-    policy: str,
-    executors: str,
-    slo: str | None,
     duration: str,
     trigger: str,
-    tick: str,
     capacity: str,
     time_scale: float,
-    guards: list[str],
     seed: int,
     master: str | None,
     options: list[str],
@@ -141,24 +175,24 @@ def planned(
     from elastream.cli.commands.jobs import read_job
     from elastream.cli.parsing.event_options import read_event_options
     from elastream.cli.parsing.pairs import read_pairs
-    from elastream.cli.parsing.texts import read_guards, read_policy, read_seconds
+    from elastream.cli.parsing.texts import read_seconds
     from elastream.config import settings_of
-    from elastream.core.bounds import parse_bounds
-    from elastream.core.slo import Slo
     from elastream.development.cluster.finder import read_master
     from elastream.development.time_scale import TimeScale
     from elastream.experiments.live_run import LivePlan
     from elastream.jobs.output import check_sink
     from elastream.jobs.running import events_to_come
+    from elastream.policies import policies
     from elastream.workloads import parse_workload
 
-    chosen = read_policy(policy)
+    found = sources.resolve()
+    settings = found.settings
+    policy = policies.build(settings.policy, settings.policy_settings)
     scale = TimeScale(factor=time_scale)
     trigger_s = None if trigger == "asap" else read_seconds(trigger, "--trigger")
-    tick_s = read_seconds(tick, "--tick")
     scale.require(
-        tick_s=scale.workload_s(tick_s),
-        interval_s=scale.workload_s(chosen.policy.interval_s),
+        tick_s=scale.workload_s(settings.tick_s),
+        interval_s=scale.workload_s(policy.interval_s),
         trigger_s=None if trigger_s is None else scale.workload_s(trigger_s),
     )
     duration_s = read_seconds(duration, "--duration")
@@ -173,22 +207,40 @@ def planned(
         kafka=kafka,
         workload=workload,
         duration_s=duration_s,
-        policy=chosen.name,
-        policy_settings=settings_of(chosen.policy),
-        executors=parse_bounds(executors, "--executors"),
+        policy=settings.policy,
+        policy_settings=settings_of(policy),
+        executors=(settings.executors.min, settings.executors.max),
         capacity=_capacity(capacity, scale),
         scale=scale,
         trigger_s=trigger_s,
-        tick_s=tick_s,
-        slo=Slo(delay_s=read_seconds(slo, "--slo")) if slo is not None else None,
+        tick_s=settings.tick_s,
+        slo=settings.slo.build(),
         seed=seed,
         master=read_master(master) if master is not None else None,
-        guards=read_guards(guards),
+        guards=_switched(settings.guards),
+        settings=_others(found),
         warm_up=not cold,
     )
     # Options that no events can be made with are told now.
     events_to_come(plan.job, plan.options)
     return plan
+
+
+def _switched(guards: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The guards of a run, and those of any live run that were switched off: `attach` would have them on."""
+    from elastream.attachment.assembly import CALMING, GUARDS
+
+    usual = [name.removeprefix("guards.") for name in (*GUARDS, f"guards.{CALMING}")]
+    return {**{name: False for name in usual if name not in guards}, **{name: guards[name] or True for name in guards}}
+
+
+def _others(found: Resolution) -> dict[str, object]:
+    """What was set that has no place of its own in a plan."""
+    return {
+        path: value
+        for path, (value, origin) in found.origins.items()
+        if origin != "default" and not path.startswith(OWN)
+    }
 
 
 def _capacity(text: str, scale: TimeScale) -> EmulatedCapacity | None:
@@ -204,7 +256,7 @@ def _capacity(text: str, scale: TimeScale) -> EmulatedCapacity | None:
         raise BadInput(f"--capacity: found {text!r}; it must be rows/s, more than 0, or real") from None
 
 
-def run(plan: LivePlan, out: Path | None) -> None:
+def run(plan: LivePlan, out: Path | None, *, json: bool = False) -> None:
     """Run, show, judge, and leave a page behind."""
     from tempfile import mkdtemp
 
@@ -221,15 +273,16 @@ def run(plan: LivePlan, out: Path | None) -> None:
         title=f"{plan.policy} on {spell_bounds(*plan.executors)} executors",
         slo=plan.slo,
         notes=[plan.capacity.note()] if plan.capacity else [],
+        plain=json,
     )
     for line in plan.scale.lines() if plan.scale.factor != 1.0 else ():
         tell(line)
     with view:
         result = run_live(plan, folder, view)
-    _report(plan, result, view, folder)
+    _report(plan, result, view, folder, json=json)
 
 
-def _report(plan: LivePlan, result: LiveResult, view: LiveView, folder: Path) -> None:
+def _report(plan: LivePlan, result: LiveResult, view: LiveView, folder: Path, *, json: bool) -> None:
     from elastream.journal.reader import read
     from elastream.render.page.page import write_page
 
@@ -238,17 +291,42 @@ def _report(plan: LivePlan, result: LiveResult, view: LiveView, folder: Path) ->
     times = _latencies(result)
     notes = [*judged, *(f"{what}: {spelt}" for what, spelt in times)]
     write_page(read(result.journal), page, title=f"A live run of {plan.name}", notes=notes)
-    screen = console()
-    screen.print()
-    for line in [*judged, *view.verdict()]:
-        print_line(screen, line)
-    for what, spelt in times:
-        print_line(screen, what)
-        print_line(screen, f"  {spelt}")
-    print_line(screen, f"the run as a page: {page}")
-    print_line(screen, f"why, as sentences: elastream why {result.journal}")
+    if json:
+        print_json(_as_json(plan, result, page, view.verdict()))
+    else:
+        screen = console()
+        screen.print()
+        for line in [*judged, *view.verdict()]:
+            print_line(screen, line)
+        for what, spelt in times:
+            print_line(screen, what)
+            print_line(screen, f"  {spelt}")
+        print_line(screen, f"the run as a page: {page}")
+        print_line(screen, f"why, as sentences: elastream why {result.journal}")
     if result.verdict is not None and not result.verdict.right:
         raise ElastreamError(result.verdict.sentence)
+
+
+def _as_json(plan: LivePlan, result: LiveResult, page: Path, kept: Sequence[str]) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {
+        "job": plan.name,
+        "policy": plan.policy,
+        "policy_settings": plan.policy_settings,
+        "executors": list(plan.executors),
+        "workload": plan.workload,
+        "duration_s": plan.duration_s,
+        "slo": asdict(plan.slo) if plan.slo else None,
+        "emulated": plan.capacity.note() if plan.capacity else None,
+        "rows": result.rows,
+        "verdict": result.verdict._asdict() if result.verdict else None,
+        "kept": next(iter(kept), None),
+        "delay": asdict(result.delay) if result.delay else None,
+        "results": asdict(result.results) if result.results else None,
+        "journal": str(result.journal),
+        "page": str(page),
+    }
 
 
 def _latencies(result: LiveResult) -> list[tuple[str, str]]:

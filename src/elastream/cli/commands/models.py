@@ -36,7 +36,7 @@ def models(
     elastream models --measure runs/wordcount/journal --partitions 12 --out wordcount.yaml
     """
     if measure is not None:
-        _measure(measure, out, partitions)
+        _measure(measure, out, partitions, json=json)
         return
     from rich.table import Table
 
@@ -73,7 +73,7 @@ def models(
     print_table(console(), table)
 
 
-def _measure(journal: Path, out: Path | None, partitions: int | None) -> None:
+def _measure(journal: Path, out: Path | None, partitions: int | None, *, json: bool) -> None:
     from elastream.journal.reader import read
     from elastream.simulator.calibration import cut_into, measured
     from elastream.simulator.model_file import written_model
@@ -96,4 +96,7 @@ def _measure(journal: Path, out: Path | None, partitions: int | None) -> None:
         tell(
             f"{query.name}: {rate}, {len(query.stages)} stages, {query.plan_s + query.commit_s:.2f} s per batch beside"
         )
+    if json:
+        print_json({"name": model.name, "file": str(out), "doc": model.doc, "queries": [q.name for q in model.queries]})
+        return
     console().print(f"the model: {out}; try: elastream simulate --model {out}")

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from elastream.cli.terminal.output import tell
+from elastream.cli.parsing.options import Json
+from elastream.cli.terminal.output import print_json, tell
 from elastream.core.errors import BadInput
 
 FILE = "page.html"
@@ -22,6 +23,7 @@ def page(
     note: Annotated[
         list[str] | None, typer.Option(metavar="TEXT", help="What a reader must know of the run; may be repeated.")
     ] = None,
+    json: Json = False,
 ) -> None:
     """Write a recorded run as one HTML page that works offline: load, backlog, delay, executors, and every why.
 
@@ -46,4 +48,7 @@ def page(
         write_page(recording, target, title=title, notes=note or ())
     except OSError as wrong:
         raise BadInput(f"--out {target}: {wrong.strerror}") from None
-    typer.echo(target)
+    if json:
+        print_json({"page": str(target)})
+    else:
+        typer.echo(target)

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from elastream.cli.parsing.options import Json
 from elastream.cli.parsing.pairs import read_pairs
-from elastream.cli.terminal.output import console, print_line, tell
+from elastream.cli.terminal.output import console, print_json, print_line, tell
 from elastream.core.errors import BadInput, ElastreamError, UnknownName
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ def produce(
     client_config: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Settings of librdkafka, one KEY=VALUE per line: for secrets.")
     ] = None,
+    json: Json = False,
 ) -> None:
     """Write generated events to a Kafka topic, at the rate that a workload says.
 
@@ -104,6 +106,7 @@ def produce(
         producer,
         troubles,
         Production(topic=topic, options=options, start_s=start_s, first=first, paced=not max_speed),
+        json=json,
     )
 
 
@@ -167,7 +170,9 @@ def _partitions(producer: Producer, target: Target, troubles: Troubles, wanted: 
     return found
 
 
-def _run(producer: Producer, troubles: Troubles, production: Production) -> None:
+def _run(producer: Producer, troubles: Troubles, production: Production, *, json: bool) -> None:
+    from dataclasses import asdict
+
     from elastream.cli.terminal.produce_view import ProduceView
     from elastream.development.kafka.producer import ProducerRun
 
@@ -176,7 +181,10 @@ def _run(producer: Producer, troubles: Troubles, production: Production) -> None
             production, producer, troubles, tell=view.tell, show=view.show, stopping=lambda: bool(caught)
         )  # fmt: skip
         verdict = run.run()
-    print_line(console(), verdict.sentence)
+    if json:
+        print_json({**asdict(verdict), "right": verdict.right, "sentence": verdict.sentence})
+    else:
+        print_line(console(), verdict.sentence)
     if not verdict.right:
         # What is still queued is given up, or ending the process would wait for it.
         producer.purge()

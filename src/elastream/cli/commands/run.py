@@ -6,11 +6,11 @@ import os
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from elastream.cli.parsing.options import Conf
+from elastream.cli.parsing.options import Assignments, Conf, ConfigFile, GuardTexts
 from elastream.core.errors import BadInput, CannotRun
 
 if TYPE_CHECKING:
@@ -49,10 +49,9 @@ def run(
         Path | None,
         typer.Option("--properties-file", metavar="FILE", help="Spark's properties, a cluster's secret among them."),
     ] = None,
-    assignments: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="PATH=VALUE", help="A setting of `elastream config`; may be repeated."),
-    ] = None,
+    guard: GuardTexts = None,
+    config: ConfigFile = None,
+    assignments: Assignments = None,
     conf: Conf = None,
     journal: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Record every tick there.")] = None,
     kafka: Annotated[bool, typer.Option("--kafka", help="Add the jars of Spark's Kafka connector.")] = False,
@@ -82,20 +81,26 @@ def run(
 
     spark-submit --master URL --conf spark.elastream.executors.max=16 "$(elastream launcher)" app.py --its-own options
     """
+    from elastream.cli.parsing.setting_sources import read_flags
+    from elastream.config import set_arguments
     from elastream.development.cluster.finder import read_master
     from elastream.launch import LAUNCHER
-    from elastream.launch.orders import Orders, assigned, checked_properties, checked_script
+    from elastream.launch.orders import Orders, checked_properties, checked_script, flatten
 
     place = read_master(master) if master is not None else None
     settings = {
-        **assigned(assignments or []),
-        **_flags(policy, executors, slo, journal),
+        **set_arguments(assignments or []),
+        **read_flags(policy=policy, executors=executors, slo=slo, guards=guard),
+        # The script may change its folder before the journal is begun.
+        **({"journal.folder": journal.absolute()} if journal is not None else {}),
         **({"guards.pause.mode": "dry-run"} if dry_run else {}),
     }
     orders = Orders(
         script=checked_script(script),
         arguments=tuple(arguments or ()),
-        settings=settings,
+        settings=flatten(settings),
+        # The script may change its folder before the file is read again.
+        config=config.absolute() if config else None,
         conf=_conf(conf or [], place.url if place else None, cores, memory),
         cluster=place.cluster.path if place and place.cluster else None,
         properties=checked_properties(properties) if properties else None,
@@ -116,31 +121,13 @@ def launcher() -> None:
 
     spark-submit --master URL --conf spark.elastream.policy=threshold "$(elastream launcher)" app.py --its-own options
 
-    The Python that spark-submit uses (PYSPARK_PYTHON) must have Elastream installed. Behind the file, --executors MIN..MAX,
-    --set PATH=VALUE, --conf KEY=VALUE and --quiet may stand before the script; see elastream run --help.
+    The Python that spark-submit uses (PYSPARK_PYTHON) must have Elastream installed. Behind the file, --executors
+    MIN..MAX, --config FILE, --set KEY=VALUE, --conf KEY=VALUE and --quiet may stand before the script; see
+    elastream run --help.
     """
     from elastream.launch import LAUNCHER
 
     typer.echo(str(LAUNCHER))
-
-
-def _flags(policy: str | None, executors: str | None, slo: str | None, journal: Path | None) -> dict[str, Any]:
-    from elastream.cli.parsing.texts import read_arguments, read_policy, read_seconds
-    from elastream.core.callform import parse_call
-    from elastream.launch.orders import bounded
-
-    flags: dict[str, Any] = {}
-    if policy is not None:
-        flags["policy"] = read_policy(policy).name
-        given = read_arguments(parse_call(policy, what="policy"))
-        flags |= {f"policy_settings.{key}": value for key, value in given.items()}
-    flags |= bounded(executors)
-    if slo is not None:
-        flags["slo.delay"] = read_seconds(slo, "--slo")
-    if journal is not None:
-        # The script may change its folder before the journal is begun.
-        flags["journal.folder"] = journal.absolute()
-    return flags
 
 
 def _conf(pairs: list[str], master: str | None, cores: int | None, memory: str | None) -> dict[str, str]:
@@ -163,7 +150,7 @@ def _check(orders: Orders) -> None:
     from elastream.launch.setting_up import MASTER, is_off, require_elastic, settings_for
     from elastream.policies import policies
 
-    found = settings_for(orders.settings, orders.conf)
+    found = settings_for(orders.settings, orders.conf, orders.config)
     policies.build(found.policy, found.policy_settings)
     if MASTER in orders.conf and not is_off(orders.conf):
         try:

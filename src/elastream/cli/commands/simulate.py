@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from elastream.cli.parsing.options import Conf, ConfigFile, GuardTexts, Json
+from elastream.cli.parsing.options import Assignments, ConfigFile, GuardTexts, Json, OwnConf
 from elastream.cli.terminal.output import console, print_json, tell
 from elastream.core.errors import BadInput
 
@@ -63,7 +62,8 @@ def simulate(
     ] = None,
     guard: GuardTexts = None,
     config: ConfigFile = None,
-    conf: Conf = None,
+    assignments: Assignments = None,
+    conf: OwnConf = None,
     out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Keep journal, numbers and series there.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace runs that are in --out already.")] = False,
     json: Json = False,
@@ -102,7 +102,8 @@ def simulate(
     operators: [{name: split, after: sentences, rate_rps: 20k}, {name: count, after: {split: 20}, rate_rps: 200k,
     buffer: 100k}]
     """
-    from elastream.cli.parsing.texts import read_faults, read_guards
+    from elastream.cli.parsing.setting_sources import SettingSources, read_flags
+    from elastream.cli.parsing.texts import read_faults
     from elastream.experiments.contender import folder_names
     from elastream.experiments.run_folder import check_free
     from elastream.experiments.scenario import Scenario, fitting_workload
@@ -110,8 +111,9 @@ def simulate(
 
     duration_s = _duration(duration, minutes)
     chosen = _model(model, trigger, slots)
-    sources = _Sources(_flags(executors, slo, tick, read_guards(guard or [])), conf or [], config)
-    found = sources.resolved(None)
+    flags = read_flags(executors=executors, slo=slo, tick=tick, guards=guard)
+    sources = SettingSources(flags, config, assignments, conf)
+    found = sources.resolve()
     chosen = _bounded(chosen, found, start)
     text = workload if workload is not None else fitting_workload(chosen, duration_s)
     scenario = Scenario(
@@ -185,44 +187,6 @@ def print_runs(scenario: Scenario, runs: Sequence[Run]) -> None:
     print_results(screen, runs)
     screen.print()
     print_strips(screen, scenario, runs)
-
-
-class _Sources:
-    """Where settings come from, asked once for the run and once for every policy."""
-
-    def __init__(self, flags: Mapping[str, Any], conf: Sequence[str], config: Path | None) -> None:
-        from elastream.config import spark_arguments
-
-        self._flags = flags
-        self._conf = spark_arguments(conf)
-        self._config = config
-
-    def resolved(self, policy: str | None) -> Resolution:
-        from elastream.config import resolve
-
-        return resolve({**self._flags, "policy": policy}, self._conf, os.environ, self._config)
-
-    def contender(self, text: str) -> Contender:
-        """A policy with the settings that were written for it elsewhere."""
-        from elastream.cli.parsing.texts import read_policy
-        from elastream.core.callform import parse_call
-
-        name = parse_call(text, what="policy").name
-        return read_policy(text, self.resolved(name).settings.policy_settings)
-
-
-def _flags(
-    executors: str | None, slo: str | None, tick: str | None, guards: dict[str, dict[str, Any]]
-) -> dict[str, Any]:
-    from elastream.cli.parsing.texts import read_seconds
-    from elastream.core.bounds import parse_bounds
-
-    return {
-        "executors": None if executors is None else parse_bounds(executors, "--executors"),
-        "slo.delay": read_seconds(slo, "--slo") if slo is not None else None,
-        "tick_s": read_seconds(tick, "--tick") if tick is not None else None,
-        "guards": guards or None,
-    }
 
 
 def _duration(duration: str | None, minutes: float | None) -> float:

@@ -6,9 +6,19 @@ from typing import Annotated
 import typer
 
 ConfigFile = Annotated[Path | None, typer.Option("--config", metavar="FILE", help="A YAML file with settings.")]
+Assignments = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="A setting of `elastream config`; may be repeated."),
+]
 Conf = Annotated[
     list[str] | None,
     typer.Option("--conf", metavar="KEY=VALUE", help="A Spark property; may be repeated."),
+]
+OwnConf = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--conf", metavar="KEY=VALUE", help="A setting as Spark property: spark.elastream.KEY; may be repeated."
+    ),
 ]
 GuardTexts = Annotated[
     list[str] | None,
