@@ -36,6 +36,20 @@ class Mutant:
 
 MUTANTS = (
     Mutant(
+        fault="a setting loses its unit although another has the name without",
+        file="src/elastream/registry/hints.py",
+        before="return name if short in others else short",
+        after="return short",
+        test="tests/unit/test_cli_help.py::test_a_setting_keeps_its_unit_where_another_has_the_name_without",
+    ),
+    Mutant(
+        fault="an option calls its value by a word of its own",
+        file="src/elastream/cli/commands/bench.py",
+        before='metavar="DURATION", help="How long the second part',
+        after='metavar="TIME", help="How long the second part',
+        test="tests/unit/test_cli_help.py::test_every_value_is_called_by_a_word_that_means_the_same_everywhere",
+    ),
+    Mutant(
         fault="attach does not read the file of settings that it is given",
         file="src/elastream/attachment/assembly.py",
         before="resolve(flags, conf, os.environ, config, defaults",

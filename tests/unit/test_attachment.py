@@ -274,7 +274,7 @@ def test_the_size_to_begin_with_is_what_was_set_or_how_the_run_before_ended(tmp_
     ("how", "message"),
     [
         ({"policy": "fixd", "policy_settings": {}}, "unknown policy 'fixd'; did you mean 'fixed'"),
-        ({"tik_s": 5}, "did you mean 'tick_s'"),
+        ({"tik_s": 5}, "did you mean 'tick'"),
         ({"executors": (5, 2)}, r"executors: found \(5, 2\); the bounds must be 1 <= min <= max"),
         ({"executors": "few"}, "executors: found 'few'; write both bounds, such as 1..12"),
         ({"slo": "soon"}, "soon"),

@@ -419,7 +419,7 @@ def test_a_page_that_cannot_be_written_is_one_line(tmp_path: Path, capsys: pytes
 
 
 def test_a_simulated_run_has_the_same_numbers_on_its_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["simulate", "--minutes", "20", "--slo", "30s", "--out", str(tmp_path)]) == 0
+    assert main(["simulate", "--duration", "20m", "--slo", "30s", "--out", str(tmp_path)]) == 0
     (folder,) = (path for path in tmp_path.iterdir() if path.is_dir())
     told = json.loads((folder / "summary.json").read_text())["summary"]
     capsys.readouterr()

@@ -11,7 +11,7 @@ from tests.terminal import Seen, run_on_terminal
 WIDTHS = [60, 80, 120]
 SIMULATE = (
     "-m", "elastream", "simulate", "--policy", "threshold", "--policy", "lag-proportional(drain=60s)",
-    "--slo", "30s", "--minutes", "60",
+    "--slo", "30s", "--duration", "60m",
 )  # fmt: skip
 
 PRODUCE = """

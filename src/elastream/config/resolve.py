@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
-from elastream.config.guards import build_guards, guard_setting, guards
+from elastream.config.guards import build_guards, guard_key, guard_name, guard_setting, guards
 from elastream.config.settings import Settings, leaves, section
 from elastream.config.sources import Entry, from_defaults, from_environment, from_flags, from_spark, from_yaml
 from elastream.core.bounds import parse_bounds
 from elastream.core.errors import BadInput, suggestion
 from elastream.core.log import log
 from elastream.core.sanitizer import sanitizer
-from elastream.registry import UNIT_SUFFIXES
+from elastream.registry import UNIT_SUFFIXES, without_unit
 
 _BOOL = TypeAdapter(bool)
 _Found = dict[tuple[str, ...], Entry]
@@ -125,7 +125,7 @@ def _known_guard(entry: Entry) -> Entry:
     """`guards.x.y` is a setting, `guards.x` switches a guard on or off."""
     if len(entry.path) == 1:
         raise BadInput(f"{entry.where}: found {entry.value!r}; write guards.<guard>.<setting>")
-    guard = _named(entry, 1, guards.names())
+    guard = guard_key(_named(entry, 1, guards.names()))
     if len(entry.path) == 2:
         return entry._replace(path=("guards", guard), value=_switch(entry))
     try:
@@ -146,11 +146,12 @@ def _switch(entry: Entry) -> bool:
 
 def _named(entry: Entry, depth: int, names: Iterable[str]) -> str:
     """The name meant at one place of a path; its unit may be left out, as in the settings of policies."""
-    known, plain = list(names), entry.path[depth].replace("-", "_")
-    for name in (plain, *(plain + suffix for suffix in UNIT_SUFFIXES)):
+    known, given = {guard_key(name): name for name in names}, entry.path[depth]
+    for name in (guard_key(given), *(guard_key(given) + suffix for suffix in UNIT_SUFFIXES)):
         if name in known:
-            return name
-    raise BadInput(f"{entry.origin}: no setting {'.'.join(entry.path)!r}: {plain!r}{suggestion(plain, known)}")
+            return known[name]
+    near = suggestion(given, map(without_unit, known.values()))
+    raise BadInput(f"{entry.origin}: no setting {'.'.join(entry.path)!r}: {given!r}{near}")
 
 
 def _merged(layers: list[_Found]) -> _Found:
@@ -222,6 +223,6 @@ def _origins(settings: Settings, found: _Found) -> dict[str, Resolved]:
     for guard, given in settings.guards.items():
         if f"guards.{guard}" in by_key:
             values[f"guards.{guard}"] = True
-        values |= {f"guards.{guard}.{s.name}": given.get(s.name, s.default) for s in guards.settings(guard)}
+        values |= {f"guards.{guard}.{s.name}": given.get(s.name, s.default) for s in guards.settings(guard_name(guard))}
     values |= {key: entry.value for key, entry in by_key.items() if entry.path[0] == "policy_settings"}
     return {key: Resolved(value, by_key[key].origin if key in by_key else "default") for key, value in values.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from elastream.cli.parsing.options import Assignments, ConfigFile, Json, OwnConf
@@ -68,15 +69,33 @@ def _policy_defaults(found: Resolution) -> list[tuple[str, object, str]]:
     ]
 
 
+def _shown(path: str, others: Sequence[str]) -> str:
+    """A path as people write it: without units, and guards by their names."""
+    from elastream.config import guard_name
+    from elastream.registry import without_unit
+
+    group, dot, rest = path.partition(".")
+    if group != "guards":
+        return without_unit(path, others)
+    guard, dot_below, setting = without_unit(rest).partition(".")
+    return f"{group}{dot}{guard_name(guard)}{dot_below}{setting}"
+
+
 def _print(rows: list[tuple[str, object, str]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from elastream.cli.terminal.settings_table import value_text
+
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for heading in ("setting", "value", "from"):
         table.add_column(heading, overflow="fold", no_wrap=heading == "setting")
+    paths = [path for path, _, _ in rows]
     for path, value, origin in rows:
-        text = "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+        # `slo.delay` is in seconds too; its name says so by itself.
+        text = value_text("delay_s" if path == "slo.delay" else path, value)
         is_default = origin == "default"
-        table.add_row(path, Text(text, style="" if is_default else "bold"), Text(origin, style="dim" * is_default))
+        table.add_row(
+            _shown(path, paths), Text(text, style="" if is_default else "bold"), Text(origin, style="dim" * is_default)
+        )
     print_table(console(), table)

@@ -35,7 +35,9 @@ def demo(
     executors: Annotated[
         str | None, typer.Option(metavar="MIN..MAX", help="Bounds. Default: 1..5; simulated: the model's.")
     ] = None,
-    last: Annotated[int, typer.Option(min=0, help="Simulated: how many sentences of why to print.")] = 6,
+    last: Annotated[
+        int, typer.Option(min=0, metavar="NUMBER", help="Simulated: how many sentences of why to print.")
+    ] = 6,
 ) -> None:
     """Real executors come and go under a running query while its load rises, spikes and falls; about 4.5 minutes.
 

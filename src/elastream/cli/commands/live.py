@@ -90,13 +90,13 @@ def live(
         str | None,
         typer.Option(metavar="DURATION", help="99 of 100 records are to be committed within this time. Default: 30s."),
     ] = None,
-    duration: Annotated[str, typer.Option(metavar="TIME", help="How long events arrive.")] = LIVE["duration"],
-    trigger: Annotated[str, typer.Option(metavar="TIME|asap", help="When batches start.")] = LIVE["trigger"],
+    duration: Annotated[str, typer.Option(metavar="DURATION", help="How long events arrive.")] = LIVE["duration"],
+    trigger: Annotated[str, typer.Option(metavar="DURATION|asap", help="Time between batches.")] = LIVE["trigger"],
     tick: Annotated[str | None, typer.Option(metavar="DURATION", help="Time between two looks. Default: 2s.")] = None,
     capacity: Annotated[
-        str, typer.Option(metavar="ROWS|real", help="Rows/s that a slot is limited to; real: what the machine gives.")
+        str, typer.Option(metavar="RATE|real", help="Rows/s that a slot is limited to; real: what the machine gives.")
     ] = LIVE["capacity"],
-    time_scale: Annotated[float, typer.Option(metavar="FACTOR", help="The load's time passes so much faster.")] = 1.0,
+    time_scale: Annotated[float, typer.Option(metavar="NUMBER", help="The load's time passes so much faster.")] = 1.0,
     guard: GuardTexts = None,
     config: ConfigFile = None,
     assignments: Assignments = None,

@@ -13,12 +13,12 @@ from elastream.core.errors import BadInput
 def models(
     json: Json = False,
     measure: Annotated[
-        Path | None, typer.Option(metavar="JOURNAL", help="Make a model from a recorded run whose load moved.")
+        Path | None, typer.Option(metavar="FOLDER", help="Make a model from the journal of a run whose load moved.")
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where the measured model goes.")] = None,
     partitions: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Model it cut into so many partitions: what a task costs was measured."),
+        typer.Option(min=1, metavar="NUMBER", help="Cut it into so many partitions: what a task costs was measured."),
     ] = None,
 ) -> None:
     """List the models that the simulator comes with, or measure one from a recorded run.

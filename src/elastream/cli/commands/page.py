@@ -15,7 +15,7 @@ FILE = "page.html"
 
 
 def page(
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="A run folder, or one file of a journal.")],
+    path: Annotated[Path, typer.Argument(metavar="FOLDER", help="Of a recorded run, or one file of its journal.")],
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Where to write it. Default: page.html beside the journal.")
     ] = None,

@@ -105,13 +105,14 @@ def _about_all() -> Table:
 
     from elastream.cli.terminal.settings_table import default_text
     from elastream.policies import policies as known
+    from elastream.registry.settings import shown_name
 
     table = _table("policy", "what it does, where it comes from, its settings")
     for name in known.names():
         of = _preset_of(name)
         usual = known.settings(of) if of else ()
         settings = [one for one in known.settings(name) if one not in usual]
-        spelt = ", ".join(f"{one.name}={default_text(one)}" for one in settings)
+        spelt = ", ".join(f"{shown_name(known.get(name), one.name)}={default_text(one)}" for one in settings)
         origin = f"{of}, but for these settings:" if of else _origin(name)
         table.add_row(name, Text.assemble(known.doc(name), "\n", (origin, "dim"), "\n", (spelt, "cyan")))
     return table

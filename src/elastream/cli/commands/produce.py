@@ -36,19 +36,20 @@ def produce(
     workload: Annotated[str, typer.Option(metavar="TEXT", help="The rate over time; see elastream workloads.")],
     bootstrap: Annotated[str, typer.Option(metavar="HOST:PORT", help="The broker, or several with commas between.")],
     topic: Annotated[str, typer.Option(metavar="NAME", help="Where to write.")] = "events",
-    seed: Annotated[int, typer.Option(min=0, help="Of the workload's noise and of the events.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, metavar="NUMBER", help="Of the workload's noise and of the events.")] = 0,
     partitions: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Refuse a topic that has another number; for --create, 4.")
+        int | None,
+        typer.Option(min=1, metavar="NUMBER", help="Refuse a topic that has another number; for --create, 4."),
     ] = None,
     create: Annotated[bool, typer.Option("--create", help="Create the topic if there is none.")] = False,
     duration: Annotated[
-        str | None, typer.Option(metavar="TIME", help="End after so much of the workload's time.")
+        str | None, typer.Option(metavar="DURATION", help="End after so much of the workload's time.")
     ] = None,
     rows: Annotated[
-        int | None, typer.Option(min=0, metavar="N", help="End before event N, those before --first counted.")
+        int | None, typer.Option(min=0, metavar="NUMBER", help="End before this event, those before --first counted.")
     ] = None,
     first: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Go on with event N, as if all before were there.")
+        int, typer.Option(min=0, metavar="NUMBER", help="Go on with this event, as if all before were there.")
     ] = 0,
     max_speed: Annotated[
         bool, typer.Option("--max", help="As fast as possible, whatever the workload says; needs an end.")

@@ -18,12 +18,12 @@ DIFFERENT = 1
 
 
 def replay(
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="A run folder, or one file of a journal.")],
+    path: Annotated[Path, typer.Argument(metavar="FOLDER", help="Of a recorded run, or one file of its journal.")],
     policy: Annotated[
         str | None, typer.Option(metavar="NAME(KEY=VALUE)", help="Decide with this policy, not the recorded one.")
     ] = None,
     guard: GuardTexts = None,
-    most: Annotated[int, typer.Option(min=1, help="Print at most so many differences.")] = 20,
+    most: Annotated[int, typer.Option(min=1, metavar="NUMBER", help="Print at most so many differences.")] = 20,
     json: Json = False,
 ) -> None:
     """Plan a recorded run again, and list where decisions differ.

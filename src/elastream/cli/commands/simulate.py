@@ -44,7 +44,6 @@ def simulate(
         str | None, typer.Option(metavar="DURATION|asap", help="Time between batches. Default: the model's.")
     ] = None,
     duration: Annotated[str | None, typer.Option(metavar="DURATION", help="How long to run. Default: 140m.")] = None,
-    minutes: Annotated[float | None, typer.Option(metavar="NUMBER", help="The same in minutes.")] = None,
     tick: Annotated[str | None, typer.Option(metavar="DURATION", help="Time between two looks. Default: 5s.")] = None,
     seed: Annotated[int, typer.Option(metavar="NUMBER", help="The same seed gives the same run.")] = 0,
     executors: Annotated[str | None, typer.Option(metavar="MIN..MAX", help="Bounds. Default: the model's.")] = None,
@@ -58,7 +57,7 @@ def simulate(
         str | None, typer.Option(metavar="DURATION", help="99 of 100 records are to be committed within this time.")
     ] = None,
     fault: Annotated[
-        list[str] | None, typer.Option(metavar="NAME(at=TIME)", help="What goes wrong, and when; may be repeated.")
+        list[str] | None, typer.Option(metavar="NAME(KEY=VALUE)", help="What goes wrong, and when; may be repeated.")
     ] = None,
     guard: GuardTexts = None,
     config: ConfigFile = None,
@@ -103,13 +102,13 @@ def simulate(
     buffer: 100k}]
     """
     from elastream.cli.parsing.setting_sources import SettingSources, read_flags
-    from elastream.cli.parsing.texts import read_faults
+    from elastream.cli.parsing.texts import read_faults, read_seconds
     from elastream.experiments.contender import folder_names
     from elastream.experiments.run_folder import check_free
     from elastream.experiments.scenario import Scenario, fitting_workload
     from elastream.workloads import parse_workload
 
-    duration_s = _duration(duration, minutes)
+    duration_s = read_seconds(duration, "--duration") if duration is not None else DURATION_S
     chosen = _model(model, trigger, slots)
     flags = read_flags(executors=executors, slo=slo, tick=tick, guards=guard)
     sources = SettingSources(flags, config, assignments, conf)
@@ -187,18 +186,6 @@ def print_runs(scenario: Scenario, runs: Sequence[Run]) -> None:
     print_results(screen, runs)
     screen.print()
     print_strips(screen, scenario, runs)
-
-
-def _duration(duration: str | None, minutes: float | None) -> float:
-    from elastream.cli.parsing.texts import read_seconds
-
-    if duration is not None and minutes is not None:
-        raise BadInput("--duration and --minutes say the same; give one of them")
-    if minutes is not None:
-        if not 0 < minutes < 1e9:
-            raise BadInput(f"--minutes: found {minutes:g}; it must be more than 0")
-        return minutes * 60
-    return read_seconds(duration, "--duration") if duration is not None else DURATION_S
 
 
 def _model(name: str, trigger: str | None, slots: int | None) -> ApplicationModel | DataflowModel:

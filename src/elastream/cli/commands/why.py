@@ -18,8 +18,8 @@ STYLES = {"start": "bold", "change": "", "keep": "dim", "hold": "yellow", "blind
 
 
 def why(
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="A run folder, or one file of a journal.")],
-    last: Annotated[int | None, typer.Option(min=1, help="Only the last so many lines.")] = None,
+    path: Annotated[Path, typer.Argument(metavar="FOLDER", help="Of a recorded run, or one file of its journal.")],
+    last: Annotated[int | None, typer.Option(min=1, metavar="NUMBER", help="Only the last so many lines.")] = None,
     json: Json = False,
 ) -> None:
     """Tell what a recorded run did, and why: a line per change of target or of reason.

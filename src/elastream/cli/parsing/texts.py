@@ -45,16 +45,16 @@ def read_policy(text: str, base: dict[str, Any] | None = None) -> Contender:
 
 def read_guards(texts: Sequence[str]) -> dict[str, dict[str, Any]]:
     """`cool-down(after=300s)`: name -> settings, as the configuration has them."""
-    from elastream.config import guards
+    from elastream.config import guard_key, guard_name, guards
     from elastream.config.guards import guard_setting
 
     found: dict[str, dict[str, Any]] = {}
     for text in texts:
         call = parse_call(text, what="guard")
-        name = call.name.replace("-", "_")
-        guards.get(name)
+        name = guard_key(call.name)
+        guards.get(guard_name(name))
         if name in found:
-            raise BadInput(f"guard {name} is given twice")
+            raise BadInput(f"guard {guard_name(name)} is given twice")
         found[name] = dict(guard_setting(name, key, value) for key, value in read_arguments(call).items())
     return found
 
