@@ -36,6 +36,20 @@ class Mutant:
 
 MUTANTS = (
     Mutant(
+        fault="a shell is offered names that do not begin with what was typed",
+        file="src/elastream/cli/parsing/completion.py",
+        before=" if name.startswith(incomplete)]",
+        after="]",
+        test="tests/unit/test_cli_catalogues.py::test_a_shell_completes_names",
+    ),
+    Mutant(
+        fault="a measured model is shown as one that nobody measured",
+        file="src/elastream/cli/terminal/model_numbers.py",
+        before="    if name in MODELS:",
+        after="    if name:",
+        test="tests/unit/test_cli_catalogues.py::test_a_model_shows_its_numbers_and_where_they_come_from",
+    ),
+    Mutant(
         fault="a setting loses its unit although another has the name without",
         file="src/elastream/registry/hints.py",
         before="return name if short in others else short",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from elastream.cli.parsing.completion import complete_jobs
 from elastream.cli.parsing.options import Json
 from elastream.cli.terminal.output import console, print_json, print_line, print_table, tell
 from elastream.core.errors import BadInput, ElastreamError
@@ -20,7 +21,12 @@ FLAGS = {"rows": "--events", "seed": "--seed", "duration": "--duration"}
 
 def bench(
     job: Annotated[
-        str, typer.Argument(metavar="NAME(KEY=VALUE)", help="A job of `elastream jobs`, with settings if wanted.")
+        str,
+        typer.Argument(
+            metavar="NAME(KEY=VALUE)",
+            help="A job of `elastream jobs`, with settings if wanted.",
+            autocompletion=complete_jobs,
+        ),
     ],
     events: Annotated[str, typer.Option(metavar="NUMBER", help="How many events to work through: 1M, 500k.")] = "1M",
     rate: Annotated[

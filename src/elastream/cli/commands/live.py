@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from elastream.cli.parsing.completion import complete_jobs, complete_policies, complete_workloads
 from elastream.cli.parsing.options import Assignments, ConfigFile, GuardTexts, Json, OwnConf
 from elastream.cli.terminal.output import console, print_json, print_line, tell
 from elastream.core.errors import BadInput, ElastreamError
@@ -65,9 +66,16 @@ FLAGS = {
 
 def live(
     job: Annotated[
-        str, typer.Option(metavar="NAME(KEY=VALUE)", help="What to run: a job of `elastream jobs`, with settings.")
+        str,
+        typer.Option(
+            metavar="NAME(KEY=VALUE)",
+            help="What to run: a job of `elastream jobs`, with settings.",
+            autocompletion=complete_jobs,
+        ),
     ] = LIVE["job"],
-    workload: Annotated[str, typer.Option(metavar="TEXT", help="The load, as text.")] = LIVE["workload"],
+    workload: Annotated[
+        str, typer.Option(metavar="TEXT", help="The load, as text.", autocompletion=complete_workloads)
+    ] = LIVE["workload"],
     option: Annotated[
         list[str] | None,
         typer.Option(metavar="KEY=VALUE", help="An option of the events: keys, disorder ...; may be repeated."),
@@ -82,7 +90,9 @@ def live(
     policy: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME(KEY=VALUE)", help="What decides. Default: lag-proportional(interval=2s, window=10s)."
+            metavar="NAME(KEY=VALUE)",
+            help="What decides. Default: lag-proportional(interval=2s, window=10s).",
+            autocompletion=complete_policies,
         ),
     ] = None,
     executors: Annotated[str | None, typer.Option(metavar="MIN..MAX", help="Bounds. Default: 1..5.")] = None,

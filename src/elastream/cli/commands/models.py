@@ -5,13 +5,17 @@ from typing import Annotated
 
 import typer
 
+from elastream.cli.parsing.completion import complete_models
 from elastream.cli.parsing.options import Json
 from elastream.cli.terminal.output import console, print_json, print_table, tell
 from elastream.core.errors import BadInput
 
 
 def models(
-    json: Json = False,
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME]", help="Show the numbers of one model.", autocompletion=complete_models),
+    ] = None,
     measure: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Make a model from the journal of a run whose load moved.")
     ] = None,
@@ -20,14 +24,17 @@ def models(
         int | None,
         typer.Option(min=1, metavar="NUMBER", help="Cut it into so many partitions: what a task costs was measured."),
     ] = None,
+    json: Json = False,
 ) -> None:
-    """List the models that the simulator comes with, or measure one from a recorded run.
+    """List the models that the simulator comes with, show the numbers of one, or measure one from a recorded run.
 
     A model of your own is a YAML file; `elastream simulate --model job.yaml` reads it.
 
     [bold]Examples[/bold]
 
     elastream models
+
+    elastream models wordcount
 
     elastream live --job wordcount --out runs/wordcount
 
@@ -37,7 +44,24 @@ def models(
     """
     if measure is not None:
         _measure(measure, out, partitions, json=json)
-        return
+    elif name is not None:
+        _show(name, json=json)
+    else:
+        _list(json=json)
+
+
+def _show(name: str, *, json: bool) -> None:
+    from elastream.cli.terminal.model_numbers import describe_model, print_model
+    from elastream.simulator.catalogue import any_model
+
+    model = any_model(name)
+    if json:
+        print_json(describe_model(model))
+    else:
+        print_model(model)
+
+
+def _list(*, json: bool) -> None:
     from rich.table import Table
 
     from elastream.simulator.catalogue import MODELS, any_model, measured_jobs
@@ -70,7 +94,10 @@ def models(
         table.add_row(model.name, "micro-batch", model.doc)
     for job in PUBLISHED.values():
         table.add_row(job.name, "continuous", job.doc)
-    print_table(console(), table)
+    screen = console()
+    print_table(screen, table)
+    screen.print()
+    screen.print("The numbers of one, and where they were measured: elastream models NAME")
 
 
 def _measure(journal: Path, out: Path | None, partitions: int | None, *, json: bool) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from elastream.cli.parsing.completion import complete_policies
 from elastream.cli.parsing.options import Json
 from elastream.cli.terminal.output import console, print_json, print_table
 from elastream.core.errors import BadInput
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
 
 
 def policies(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Show one policy and its settings.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME]", help="Show one policy and its settings.", autocompletion=complete_policies),
+    ] = None,
     json: Json = False,
 ) -> None:
     """List the policies and on which platform each can run, or show the settings of one.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from elastream.cli.parsing.completion import complete_workloads
 from elastream.cli.parsing.options import Json
 from elastream.cli.parsing.pairs import read_pairs
 from elastream.cli.terminal.output import console, print_json, print_line, tell
@@ -33,7 +34,12 @@ def produce(
         str,
         typer.Argument(metavar="SOURCE", help="What makes events: keyed, package.module:Class, JOB or JOB/STREAM."),
     ],
-    workload: Annotated[str, typer.Option(metavar="TEXT", help="The rate over time; see elastream workloads.")],
+    workload: Annotated[
+        str,
+        typer.Option(
+            metavar="TEXT", help="The rate over time; see elastream workloads.", autocompletion=complete_workloads
+        ),
+    ],
     bootstrap: Annotated[str, typer.Option(metavar="HOST:PORT", help="The broker, or several with commas between.")],
     topic: Annotated[str, typer.Option(metavar="NAME", help="Where to write.")] = "events",
     seed: Annotated[int, typer.Option(min=0, metavar="NUMBER", help="Of the workload's noise and of the events.")] = 0,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from elastream.cli.parsing.completion import complete_policies
 from elastream.cli.parsing.options import GuardTexts, Json
 from elastream.cli.terminal.output import console, print_json, tell
 
@@ -20,7 +21,12 @@ DIFFERENT = 1
 def replay(
     path: Annotated[Path, typer.Argument(metavar="FOLDER", help="Of a recorded run, or one file of its journal.")],
     policy: Annotated[
-        str | None, typer.Option(metavar="NAME(KEY=VALUE)", help="Decide with this policy, not the recorded one.")
+        str | None,
+        typer.Option(
+            metavar="NAME(KEY=VALUE)",
+            help="Decide with this policy, not the recorded one.",
+            autocompletion=complete_policies,
+        ),
     ] = None,
     guard: GuardTexts = None,
     most: Annotated[int, typer.Option(min=1, metavar="NUMBER", help="Print at most so many differences.")] = 20,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from elastream.cli.parsing.completion import complete_policies
 from elastream.cli.parsing.options import Assignments, Conf, ConfigFile, GuardTexts
 from elastream.core.errors import BadInput, CannotRun
 
@@ -26,7 +27,9 @@ def run(
     policy: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME(KEY=VALUE)", help="What decides, with settings if wanted. Default: lag-proportional."
+            metavar="NAME(KEY=VALUE)",
+            help="What decides, with settings if wanted. Default: lag-proportional.",
+            autocompletion=complete_policies,
         ),
     ] = None,
     executors: Annotated[

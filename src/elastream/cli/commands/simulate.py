@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from elastream.cli.parsing.completion import complete_faults, complete_models, complete_policies, complete_workloads
 from elastream.cli.parsing.options import Assignments, ConfigFile, GuardTexts, Json, OwnConf
 from elastream.cli.terminal.output import console, print_json, tell
 from elastream.core.errors import BadInput
@@ -27,17 +28,25 @@ def simulate(
     model: Annotated[
         str,
         typer.Option(
-            metavar="NAME|FILE", help="A model by name (see `elastream models`), or a YAML file that describes one."
+            metavar="NAME|FILE",
+            help="A model by name (see `elastream models`), or a YAML file that describes one.",
+            autocompletion=complete_models,
         ),
     ] = "windowed-count",
     workload: Annotated[
         str | None,
-        typer.Option(metavar="TEXT", help="Arrivals over time. Default: a cosine with a spike that suits the model."),
+        typer.Option(
+            metavar="TEXT",
+            help="Arrivals over time. Default: a cosine with a spike that suits the model.",
+            autocompletion=complete_workloads,
+        ),
     ] = None,
     policy: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME(KEY=VALUE)", help="What decides, with settings if wanted; may be repeated to compare."
+            metavar="NAME(KEY=VALUE)",
+            help="What decides, with settings if wanted; may be repeated to compare.",
+            autocompletion=complete_policies,
         ),
     ] = None,
     trigger: Annotated[
@@ -57,7 +66,12 @@ def simulate(
         str | None, typer.Option(metavar="DURATION", help="99 of 100 records are to be committed within this time.")
     ] = None,
     fault: Annotated[
-        list[str] | None, typer.Option(metavar="NAME(KEY=VALUE)", help="What goes wrong, and when; may be repeated.")
+        list[str] | None,
+        typer.Option(
+            metavar="NAME(KEY=VALUE)",
+            help="What goes wrong, and when (see `elastream faults`); may be repeated.",
+            autocompletion=complete_faults,
+        ),
     ] = None,
     guard: GuardTexts = None,
     config: ConfigFile = None,

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from elastream.cli.parsing.completion import complete_guards
+
 ConfigFile = Annotated[Path | None, typer.Option("--config", metavar="FILE", help="A YAML file with settings.")]
 Assignments = Annotated[
     list[str] | None,
@@ -22,6 +24,11 @@ OwnConf = Annotated[
 ]
 GuardTexts = Annotated[
     list[str] | None,
-    typer.Option("--guard", metavar="NAME(KEY=VALUE)", help="A guard around the policy; may be repeated."),
+    typer.Option(
+        "--guard",
+        metavar="NAME(KEY=VALUE)",
+        help="A guard around the policy (see `elastream guards`); may be repeated.",
+        autocompletion=complete_guards,
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, and nothing else, to stdout.")]

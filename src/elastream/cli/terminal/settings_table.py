@@ -55,4 +55,6 @@ def value_text(name: str, value: object) -> str:
 
 
 def _plain(value: object) -> object:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None  # JSON has no infinity, which is how long a fault lasts that does not end
     return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
