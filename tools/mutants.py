@@ -36,6 +36,13 @@ class Mutant:
 
 MUTANTS = (
     Mutant(
+        fault="an option behind the script is passed on without a word",
+        file="src/elastream/cli/commands/run.py",
+        before="    if found:\n        stand, go",
+        after="    if not found:\n        stand, go",
+        test="tests/unit/test_run.py::test_an_option_of_ours_behind_the_script_is_warned_of",
+    ),
+    Mutant(
         fault="a shell is offered names that do not begin with what was typed",
         file="src/elastream/cli/parsing/completion.py",
         before=" if name.startswith(incomplete)]",

@@ -208,7 +208,7 @@ def test_a_run_that_does_not_exist_is_wrong_input(capsys: pytest.CaptureFixture[
         (["--tick", "0"], "--tick: found '0'; it must be a duration longer than 0, such as 90s, 140m or 2h"),
         (["--trigger", "often"], "--trigger: found 'often'; it must be an interval such as 10s, or asap"),
         (["--seed", "-1"], "workload: the seed -1; it must be zero or more"),
-        (["--conf", "spark.elastream.tik=5"], "spark.elastream.tik: no setting 'tik': 'tik'; did you mean 'tick'?"),
+        (["--conf", "spark.elastream.tik=5"], "spark.elastream.tik: no setting 'tik'; did you mean 'tick'?"),
     ],
 )  # fmt: skip
 def test_wrong_input_is_one_line_that_says_what_to_do(

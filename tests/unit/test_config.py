@@ -157,7 +157,7 @@ def test_choosing_another_policy_leaves_the_settings_of_the_first_behind(write: 
 @pytest.mark.parametrize(
     ("sources", "message"),
     [
-        ({"flags": {"tik_s": 1}}, "flag --tik-s: no setting 'tik_s': 'tik_s'; did you mean 'tick'?"),
+        ({"flags": {"tik_s": 1}}, "flag --tik-s: no setting 'tik_s'; did you mean 'tick'?"),
         (
             {"spark": {"spark.elastream.executor.min": "1"}},
             "spark.elastream.executor.min: no setting 'executor.min': 'executor'; did you mean 'executors'?",

@@ -151,7 +151,8 @@ def _named(entry: Entry, depth: int, names: Iterable[str]) -> str:
         if name in known:
             return known[name]
     near = suggestion(given, map(without_unit, known.values()))
-    raise BadInput(f"{entry.origin}: no setting {'.'.join(entry.path)!r}: {given!r}{near}")
+    part = f": {given!r}" if len(entry.path) > 1 else ""
+    raise BadInput(f"{entry.origin}: no setting {'.'.join(entry.path)!r}{part}{near}")
 
 
 def _merged(layers: list[_Found]) -> _Found:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +14,7 @@ import typer
 
 from elastream.cli.parsing.completion import complete_policies
 from elastream.cli.parsing.options import Assignments, Conf, ConfigFile, GuardTexts
+from elastream.cli.terminal.output import tell
 from elastream.core.errors import BadInput, CannotRun
 
 if TYPE_CHECKING:
@@ -22,6 +25,7 @@ CONTEXT = {"allow_interspersed_args": False}
 
 
 def run(
+    context: typer.Context,
     script: Annotated[Path, typer.Argument(metavar="APP.PY", help="A PySpark script, as it is.")],
     arguments: Annotated[list[str] | None, typer.Argument(metavar="ARGS", help="Its own arguments.")] = None,
     policy: Annotated[
@@ -111,6 +115,8 @@ def run(
         quiet=quiet,
     )
     _check(orders)
+    if not quiet:
+        _tell_misplaced(context, script, arguments or ())
     sys.stdout.flush()
     sys.stderr.flush()
     # In the place of this process: signals, exit code and process id are then the script's without any forwarding.
@@ -131,6 +137,19 @@ def launcher() -> None:
     from elastream.launch import LAUNCHER
 
     typer.echo(str(LAUNCHER))
+
+
+def _tell_misplaced(context: typer.Context, script: Path, arguments: Sequence[str]) -> None:
+    """An option of ours behind the script is the script's; whoever wrote it there may have meant us."""
+    ours = {name for parameter in context.command.params for name in parameter.opts if name.startswith("--")}
+    before_dashes = takewhile(lambda word: word != "--", arguments)
+    found = dict.fromkeys(name for word in before_dashes if (name := word.partition("=")[0]) in ours)
+    if found:
+        stand, go = ("stands", "goes") if len(found) == 1 else ("stand", "go")
+        tell(
+            f"elastream: {', '.join(found)} {stand} behind {script.name} and {go} to the script; "
+            "what is meant for elastream stands before it"
+        )
 
 
 def _conf(pairs: list[str], master: str | None, cores: int | None, memory: str | None) -> dict[str, str]:

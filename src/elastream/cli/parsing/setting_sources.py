@@ -48,9 +48,10 @@ class SettingSources:
 
     def contender(self, text: str) -> Contender:
         """A policy with the settings that were written for it elsewhere."""
-        from elastream.cli.parsing.texts import read_policy
+        from elastream.cli.parsing.texts import read_policy, require_one
         from elastream.core.callform import parse_call
 
+        require_one(text)
         name = parse_call(text, what="policy").name
         return read_policy(text, self.resolve(name).settings.policy_settings)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,7 @@ def read_policy(text: str, base: dict[str, Any] | None = None) -> Contender:
     from elastream.policies import policies
     from elastream.registry.settings import field_named
 
+    require_one(text)
     call = parse_call(text, what="policy")
     if not base:
         built = policies.build_call(call)
@@ -41,6 +43,16 @@ def read_policy(text: str, base: dict[str, Any] | None = None) -> Contender:
         built = policies.build(call.name, {field_named(cls, key, label): value for key, value in given.items()})
     label = call.name if call.is_bare else " ".join(text.split())
     return Contender(label=label, name=call.name, policy=built)
+
+
+def require_one(text: str) -> None:
+    """Several policies in one text are a frequent slip."""
+    names = re.sub(r"\([^()]*\)", "", text).split(",")
+    if len(names) > 1:
+        raise BadInput(
+            f"--policy: found {text!r}; name one policy; `elastream simulate` compares several, each with a --policy of "
+            "its own"
+        )
 
 
 def read_guards(texts: Sequence[str]) -> dict[str, dict[str, Any]]:
