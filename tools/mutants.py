@@ -36,6 +36,13 @@ class Mutant:
 
 MUTANTS = (
     Mutant(
+        fault="a policy that cannot run ends the whole comparison",
+        file="src/elastream/cli/commands/simulate.py",
+        before="[one for one in named if one.label not in unfit] or named",
+        after="named",
+        test="tests/unit/test_cli_simulate.py::test_a_policy_that_cannot_run_does_not_keep_the_others_from_running",
+    ),
+    Mutant(
         fault="an option behind the script is passed on without a word",
         file="src/elastream/cli/commands/run.py",
         before="    if found:\n        stand, go",

@@ -239,3 +239,31 @@ def test_impossible_rates_are_refused_with_their_place(
     Path("negative.csv").write_text("t_seconds,rate\n0,1\n1,-1\n")
     Path("nan.csv").write_text("t_seconds,rate\n0,nan\n")
     assert part in refused(capsys, "--workload", workload)
+
+
+CONTINUOUS = ["simulate", "--model", "kanis-q1", "--duration", "5m"]
+
+
+def test_a_policy_that_cannot_run_does_not_keep_the_others_from_running(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*CONTINUOUS, "--policy", "amadeus", "--policy", "threshold", "--policy", "spark-dra"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    row = next(number for number, line in enumerate(lines) if line.startswith("threshold "))
+    assert lines[row + 1 : row + 3] == [
+        "amadeus  cannot run: no batches on dataflow",
+        "spark-dra  cannot run: no batches on dataflow",
+    ]
+
+
+def test_it_stands_in_the_document_with_its_reason(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    out = tmp_path / "runs"
+    found = printed(capsys, *CONTINUOUS, "--policy", "amadeus", "--policy", "threshold", "--out", str(out))
+    assert [run["policy"] for run in found["runs"]] == ["threshold", "amadeus"]
+    assert found["runs"][1] == {"policy": "amadeus", "cannot_run": "cannot run: no batches on dataflow"}
+    assert [folder.name for folder in out.iterdir()] == ["threshold"]
+
+
+def test_where_none_can_run_nothing_is_run(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*CONTINUOUS, "--policy", "amadeus", "--policy", "spark-dra"]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == ("elastream: policy amadeus cannot run on dataflow: it needs batches, which is not provided there\n")

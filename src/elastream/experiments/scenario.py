@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
@@ -11,8 +12,9 @@ from elastream.config import settings_of
 from elastream.core.bounds import spell_bounds
 from elastream.core.errors import BadInput
 from elastream.core.guards import Guards
-from elastream.core.needs import require
+from elastream.core.needs import fit, require
 from elastream.core.quantity import spell_number, spell_seconds
+from elastream.core.signals import Signal
 from elastream.experiments.contender import Contender
 from elastream.simulator.continuous.model import DataflowModel
 from elastream.simulator.continuous.platform import SimulatedDataflow, provides
@@ -51,12 +53,20 @@ class Scenario:
                     f"model {self.model.name}: {where}starts with {pool.initial_workers} workers; it must be "
                     f"{spell_bounds(pool.min_workers, pool.max_workers)}, the bounds of its pool"
                 )
-        if isinstance(self.model, DataflowModel):
-            platform, provided = SimulatedDataflow.name, provides(self.model)
-        else:
-            platform, provided = SimulatedSpark.name, SimulatedSpark.provides
+        platform, provided = self._provided()
         fits = [require(one.label, platform, one.policy.needs, provided) for one in contenders]
-        return [f"{one.label} on {platform}: {fit.sentence()}" for one, fit in zip(contenders, fits, strict=True)]
+        return [f"{one.label} on {platform}: {found.sentence()}" for one, found in zip(contenders, fits, strict=True)]
+
+    def find_unfit(self, contenders: Sequence[Contender]) -> dict[str, str]:
+        """Label -> what it lacks here, for each policy that cannot run."""
+        platform, provided = self._provided()
+        fits = {one.label: fit(one.policy.needs, provided) for one in contenders}
+        return {label: f"{found.sentence()} on {platform}" for label, found in fits.items() if not found.runs}
+
+    def _provided(self) -> tuple[str, AbstractSet[Signal]]:
+        if isinstance(self.model, DataflowModel):
+            return SimulatedDataflow.name, provides(self.model)
+        return SimulatedSpark.name, SimulatedSpark.provides
 
     def simulation(self, contender: Contender) -> Simulation:
         """The run of one policy, before it begins."""

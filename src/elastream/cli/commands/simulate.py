@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -138,7 +139,10 @@ def simulate(
         guards=found.settings.build_guards(),
         faults=read_faults(fault or []),
     )
-    contenders = [sources.contender(text) for text in policy or [found.settings.policy]]
+    named = [sources.contender(text) for text in policy or [found.settings.policy]]
+    # One that cannot run here is no reason to keep the others from running.
+    unfit = scenario.find_unfit(named)
+    contenders = [one for one in named if one.label not in unfit] or named
     forms = scenario.check(contenders)
     if out is not None:
         check_free(out, force=force)
@@ -147,9 +151,10 @@ def simulate(
             tell(form)
     runs = run_all(scenario, contenders, out=out, quiet=json)
     if json:
-        print_json({**scenario.as_json(), "runs": [_as_json(run) for run in runs]})
+        refused = [{"policy": label, "cannot_run": reason} for label, reason in unfit.items()]
+        print_json({**scenario.as_json(), "runs": [*(_as_json(run) for run in runs), *refused]})
     else:
-        print_runs(scenario, runs)
+        print_runs(scenario, runs, unfit)
         if out is not None:
             first = folder_names(contenders)[contenders[0].label]
             tell(f"kept in {out}; `elastream why {out / first}` tells what happened")
@@ -185,8 +190,8 @@ def run_all(
     return runs
 
 
-def print_runs(scenario: Scenario, runs: Sequence[Run]) -> None:
-    """What was run, the table, the strips."""
+def print_runs(scenario: Scenario, runs: Sequence[Run], unfit: Mapping[str, str] = MappingProxyType({})) -> None:
+    """What was run, the table, the strips; `unfit` are policies that could not run, with the reason."""
     from rich.text import Text
 
     from elastream.cli.terminal.results import print_results, print_strips
@@ -197,7 +202,7 @@ def print_runs(scenario: Scenario, runs: Sequence[Run]) -> None:
     if scenario.model.slo is not None:
         screen.print(f"SLO: {scenario.model.slo.sentence()}")
     screen.print()
-    print_results(screen, runs)
+    print_results(screen, runs, unfit)
     screen.print()
     print_strips(screen, scenario, runs)
 

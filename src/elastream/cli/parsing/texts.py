@@ -50,8 +50,8 @@ def require_one(text: str) -> None:
     names = re.sub(r"\([^()]*\)", "", text).split(",")
     if len(names) > 1:
         raise BadInput(
-            f"--policy: found {text!r}; name one policy; `elastream simulate` compares several, each with a --policy of "
-            "its own"
+            f"--policy: found {text!r}; name one policy; `elastream simulate` compares several, each with a --policy "
+            "of its own"
         )
 
 
