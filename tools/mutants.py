@@ -36,6 +36,13 @@ class Mutant:
 
 MUTANTS = (
     Mutant(
+        fault="compared runs are drawn each on a scale of its own",
+        file="src/elastream/render/page/comparison.py",
+        before="scale=scales[strip.name], ",
+        after="",
+        test="tests/unit/test_page_comparison.py::test_strips_of_all_runs_share_their_axes",
+    ),
+    Mutant(
         fault="a policy that cannot run ends the whole comparison",
         file="src/elastream/cli/commands/simulate.py",
         before="[one for one in named if one.label not in unfit] or named",

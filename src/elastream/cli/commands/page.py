@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from elastream.cli.parsing.options import Json
 from elastream.cli.terminal.output import print_json, tell
-from elastream.core.errors import BadInput
+from elastream.core.errors import BadInput, JournalError
+
+if TYPE_CHECKING:
+    from elastream.journal.reader import Recording
 
 FILE = "page.html"
 
@@ -27,28 +31,57 @@ def page(
 ) -> None:
     """Write a recorded run as one HTML page that works offline: load, backlog, delay, executors, and every why.
 
+    A folder that holds several runs, as `simulate --out` makes it, becomes a page that compares them: a table of their
+    numbers, and their strips on one time axis.
+
     [bold]Examples[/bold]
 
     elastream page runs/threshold
 
+    elastream page runs
+
     elastream page runs/threshold --out threshold.html --note 'capacity emulated: 2,000 records/s per slot'
     """
-    from elastream.cli.parsing.texts import journal_folder
-    from elastream.journal.reader import read
+    from elastream.cli.parsing.texts import journal_folders
+    from elastream.render.page.comparison import write_comparison
     from elastream.render.page.page import write_page
 
-    journal = journal_folder(path)
-    target = out if out is not None else (journal if journal.is_dir() else journal.parent) / FILE
+    journals = journal_folders(path)
+    beside = path if len(journals) > 1 else journals[0]
+    target = out if out is not None else (beside if beside.is_dir() else beside.parent) / FILE
     if target.is_dir():
         raise BadInput(f"--out {target}: this is a folder; name a file, such as {target / FILE}")
-    recording = read(journal)
-    for warning in recording.warnings:
-        tell(warning)
+    runs, notes = _read(journals, note or [])
     try:
-        write_page(recording, target, title=title, notes=note or ())
+        if len(journals) > 1:
+            write_comparison(runs, target, title=title, notes=notes)
+        else:
+            write_page(next(iter(runs.values())), target, title=title, notes=notes)
     except OSError as wrong:
         raise BadInput(f"--out {target}: {wrong.strerror}") from None
     if json:
         print_json({"page": str(target)})
     else:
         typer.echo(target)
+
+
+def _read(journals: Sequence[Path], notes: Sequence[str]) -> tuple[dict[str, Recording], list[str]]:
+    """Recordings by the name of their folder, and what a reader must know; of several, a broken one is left out."""
+    from elastream.journal.reader import read
+
+    runs: dict[str, Recording] = {}
+    told = list(notes)
+    for journal in journals:
+        try:
+            runs[journal.name] = recording = read(journal)
+        except JournalError as wrong:
+            if len(journals) == 1:
+                raise
+            tell(f"left out: {wrong}")
+            told.append(f"left out: {wrong}")
+            continue
+        for warning in recording.warnings:
+            tell(warning)
+    if not runs:
+        raise JournalError(f"{journals[0].parent}: not one of its {len(journals)} runs can be read")
+    return runs, told

@@ -94,15 +94,21 @@ def _plain(value: Value) -> object:
 
 def journal_folder(path: Path) -> Path:
     """The journal that a path means: itself, or the only run in a folder of runs."""
+    runs = journal_folders(path)
+    if len(runs) > 1:
+        raise BadInput(f"{path}: it holds several runs; name one of them: {', '.join(str(run) for run in runs)}")
+    return runs[0]
+
+
+def journal_folders(path: Path) -> list[Path]:
+    """Every journal that a path means: itself, or all runs in a folder of runs."""
     from elastream.journal.writer import journal_files
 
     if not path.exists():
         raise BadInput(f"{path}: there is no such folder or file; `elastream simulate --out {path}` makes one")
     if not path.is_dir() or journal_files(path):
-        return path
+        return [path]
     runs = sorted(folder for folder in path.iterdir() if folder.is_dir() and journal_files(folder))
-    if len(runs) == 1:
-        return runs[0]
-    if runs:
-        raise BadInput(f"{path}: it holds several runs; name one of them: {', '.join(str(run) for run in runs)}")
-    raise BadInput(f"{path}: no journal in this folder")
+    if not runs:
+        raise BadInput(f"{path}: no journal in this folder")
+    return runs

@@ -67,7 +67,7 @@ _COLUMNS = (
 
 
 def print_results(console: Console, runs: Sequence[Run], unfit: Mapping[str, str] = MappingProxyType({})) -> None:
-    """One row per policy; the best values stand out where they can be compared. `unfit`: label -> why it did not run."""
+    """One row per policy; the best values stand out where they can be compared. `unfit`: label -> why not."""
     from rich.table import Table
     from rich.text import Text
 

@@ -16,7 +16,7 @@ NOTES = 20
 
 def default_title(header: Header, history: History) -> str:
     """`windowed-count under threshold`."""
-    return f"{_application(header, history) or header.platform} under {header.policy}"
+    return f"{application_name(header, history) or header.platform} under {header.policy}"
 
 
 def facts(header: Header, history: History, *, is_virtual: bool) -> Html:
@@ -24,7 +24,7 @@ def facts(header: Header, history: History, *, is_virtual: bool) -> Html:
     begun = moment(history.start, "%-d %B %Y, %H:%M:%S UTC") if history.at else ""
     length = f"{duration(history.end - history.start)}, " if len(history.at) > 1 else ""
     found = {
-        "Application": _application(header, history),
+        "Application": application_name(header, history),
         "Policy": call(header.policy, header.policy_settings),
         "Queries": ", ".join(history.names.values()),
         "Guards": ", ".join(call(name.replace("_", "-"), settings) for name, settings in header.guards.items()),
@@ -63,7 +63,7 @@ def tiles(summary: Summary, history: History) -> Html:
         _tile("Executor-hours", summary.worker_hours and f"{summary.worker_hours:.2f}"),
         _tile("Changes", f"{summary.grown + summary.shrunk:,}", f"{summary.grown:,} up, {summary.shrunk:,} down"),
         _within(summary.promise, promise),
-        _tile("Time within SLO", _percent(summary.time_within_slo), "looks whose p95 was within it")
+        _tile("Time within SLO", percent(summary.time_within_slo), "looks whose p95 was within it")
         if promise
         else None,
         _tile(
@@ -94,15 +94,15 @@ def _within(promise: Judged | None, bounds: str) -> Html | None:
         return _tile("Within SLO", None, f"within {bounds}") if bounds else None
     slo, found = promise
     state = "good" if found.keeps(slo) else "bad"
-    return _tile("Within SLO", _percent(found.share), f"of records; promised {slo.sentence()}", state=state)
+    return _tile("Within SLO", percent(found.share), f"of records; promised {slo.sentence()}", state=state)
 
 
-def _percent(share: float | None) -> str | None:
+def percent(share: float | None) -> str | None:
     """Rounded down, so that a promise of 99 % does not seem to be kept by 98.96 %."""
     return None if share is None else f"{int(share * 1000) / 10:g} %"
 
 
-def _application(header: Header, history: History) -> str:
+def application_name(header: Header, history: History) -> str:
     return header.application or (history.last.application if history.last else "")
 
 
