@@ -36,6 +36,13 @@ class Mutant:
 
 MUTANTS = (
     Mutant(
+        fault="`why` does not hide by the pattern that it is given",
+        file="src/elastream/cli/commands/why.py",
+        before="    hide_by(conf)\n",
+        after="",
+        test="tests/unit/test_secrets_everywhere.py::test_what_reads_a_journal_can_hide_what_its_writer_did_not",
+    ),
+    Mutant(
         fault="compared runs are drawn each on a scale of its own",
         file="src/elastream/render/page/comparison.py",
         before="scale=scales[strip.name], ",

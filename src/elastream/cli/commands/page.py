@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from elastream.cli.parsing.options import Json
+from elastream.cli.parsing.options import Json, Redaction
 from elastream.cli.terminal.output import print_json, tell
 from elastream.core.errors import BadInput, JournalError
 
@@ -27,6 +27,7 @@ def page(
     note: Annotated[
         list[str] | None, typer.Option(metavar="TEXT", help="What a reader must know of the run; may be repeated.")
     ] = None,
+    conf: Redaction = None,
     json: Json = False,
 ) -> None:
     """Write a recorded run as one HTML page that works offline: load, backlog, delay, executors, and every why.
@@ -42,10 +43,12 @@ def page(
 
     elastream page runs/threshold --out threshold.html --note 'capacity emulated: 2,000 records/s per slot'
     """
+    from elastream.cli.parsing.setting_sources import hide_by
     from elastream.cli.parsing.texts import journal_folders
     from elastream.render.page.comparison import write_comparison
     from elastream.render.page.page import write_page
 
+    hide_by(conf)
     journals = journal_folders(path)
     beside = path if len(journals) > 1 else journals[0]
     target = out if out is not None else (beside if beside.is_dir() else beside.parent) / FILE

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from elastream.cli.parsing.completion import complete_policies
-from elastream.cli.parsing.options import GuardTexts, Json
+from elastream.cli.parsing.options import GuardTexts, Json, Redaction
 from elastream.cli.terminal.output import console, print_json, tell
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ def replay(
     ] = None,
     guard: GuardTexts = None,
     most: Annotated[int, typer.Option(min=1, metavar="NUMBER", help="Print at most so many differences.")] = 20,
+    conf: Redaction = None,
     json: Json = False,
 ) -> None:
     """Plan a recorded run again, and list where decisions differ.
@@ -48,10 +49,12 @@ def replay(
 
     elastream replay runs/threshold --guard 'cool-down(after=120s)'
     """
+    from elastream.cli.parsing.setting_sources import hide_by
     from elastream.cli.parsing.texts import journal_folder, read_guards, read_policy
     from elastream.journal.reader import read
     from elastream.journal.replay import replay as planned_again
 
+    hide_by(conf)
     chosen = read_policy(policy).policy if policy is not None else None
     guards = read_guards(guard) if guard else None
     recording = read(journal_folder(path))

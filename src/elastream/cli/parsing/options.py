@@ -22,6 +22,14 @@ OwnConf = Annotated[
         "--conf", metavar="KEY=VALUE", help="A setting as Spark property: spark.elastream.KEY; may be repeated."
     ),
 ]
+Redaction = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--conf",
+        metavar="KEY=VALUE",
+        help="spark.redaction.regex=PATTERN hides more than was hidden when the journal was written.",
+    ),
+]
 GuardTexts = Annotated[
     list[str] | None,
     typer.Option(

@@ -56,6 +56,18 @@ class SettingSources:
         return read_policy(text, self.resolve(name).settings.policy_settings)
 
 
+def hide_by(conf: Sequence[str] | None) -> None:
+    """From now on hide what an application's pattern names, which a journal does not tell."""
+    from elastream.config import spark_arguments
+    from elastream.core.sanitizer import REDACTION, use_pattern
+
+    given = spark_arguments(conf or ())
+    for key in given:
+        if key != REDACTION:
+            raise BadInput(f"--conf {key}: only {REDACTION} has a meaning here; leave it out")
+        use_pattern(given[key])
+
+
 def read_flags(
     *,
     policy: str | None = None,
