@@ -104,7 +104,10 @@ def test_what_stands_behind_the_script_goes_to_the_script() -> None:
         (["--master", "clutser", "app.py"], "--master: found 'clutser'; it must be a URL such as spark://host:7077"),
         (["--properties-file", "none.conf", "app.py"], "none.conf: cannot be read: No such file or directory"),
         (["--policy", "threshold,ds2", "app.py"], "--policy: found 'threshold,ds2'; name one policy;"),
-        (["--policy", "threshold(high=0.9, low=0.1), ds2", "app.py"], "name one policy; `elastream simulate` compares"),
+        (
+            ["--policy", "threshold(high=0.9, low=0.1), ds2", "app.py"],
+            "name one policy; `simulate` compares several: repeat --policy",
+        ),
         (["--policy", "threshold(hihg=0.9)", "app.py"], "did you mean 'high'?"),
         (["--set", "foo=3", "app.py"], "flag --foo: no setting 'foo'; known: executors,"),
         (["--set", "policy_settings.foo=3", "app.py"], "policy lag-proportional has no setting 'foo'; known: "),

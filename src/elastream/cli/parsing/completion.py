@@ -53,8 +53,8 @@ def _models() -> Iterable[tuple[str, str]]:
     from elastream.simulator.catalogue import MODELS, measured_jobs
     from elastream.simulator.published import PUBLISHED
 
-    known = [*MODELS.values(), *PUBLISHED.values()]
-    return [*((one.name, one.doc) for one in known), *((name, "measured from a run") for name in measured_jobs())]
+    known = [*((one.name, one.doc) for one in MODELS.values()), *((one.name, one.doc) for one in PUBLISHED.values())]
+    return [*known, *((name, "measured from a run") for name in measured_jobs())]
 
 
 complete_policies = _of(_policies)

@@ -49,10 +49,7 @@ def require_one(text: str) -> None:
     """Several policies in one text are a frequent slip."""
     names = re.sub(r"\([^()]*\)", "", text).split(",")
     if len(names) > 1:
-        raise BadInput(
-            f"--policy: found {text!r}; name one policy; `elastream simulate` compares several, each with a --policy "
-            "of its own"
-        )
+        raise BadInput(f"--policy: found {text!r}; name one policy; `simulate` compares several: repeat --policy")
 
 
 def read_guards(texts: Sequence[str]) -> dict[str, dict[str, Any]]:
