@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.terminal_theme import SVG_EXPORT_THEME
 
 from elastream.cli.terminal.live_picture import Moment, draw_picture
+from elastream.core.bounds import spell_bounds
 from elastream.evaluation.series import RunSeries
 from elastream.journal.reader import read
 
@@ -30,7 +31,7 @@ def main(journal: Path, at_s: float, to: Path) -> None:
             series.update(tick)
     pool = seen.pools[0]
     moment = Moment(
-        title=f"{part.header.policy} on {pool.min_workers} to {pool.max_workers} executors",
+        title=f"{part.header.policy} on {spell_bounds(pool.min_workers, pool.max_workers)} executors",
         notes=part.header.notes,
         duration_s=ticks[-1].utc_s - began.utc_s,
         zero_utc_s=began.utc_s,

@@ -120,7 +120,7 @@ def test_a_script_with_a_function_of_its_own_prints_and_ends_as_with_plain_pytho
     theirs, _ = done([sys.executable, "app.py", "3", "."], tmp_path / "theirs", local)
     assert theirs.stdout.splitlines() == ["100 14850 200 ['app.py', '3', '.']", "10"]
     assert (ours.returncode, ours.stdout) == (theirs.returncode, theirs.stdout) == (3, theirs.stdout)
-    begun = [line for line in told if "lag-proportional decides on 1 to 2 executors of" in line]
+    begun = [line for line in told if "lag-proportional decides on 1..2 executors of" in line]
     assert ["scaling" in begun[0], "again" in begun[1], len(begun)] == [True, True, 2]
     assert told[-1].startswith("elastream: ")
     assert "looks" in told[-1]
@@ -174,7 +174,7 @@ def test_through_spark_submit_settings_are_properties_and_stdout_is_the_scripts(
     del variables["PYSPARK_SUBMIT_ARGS"]
     ended, told = done([*submit, str(LAUNCHER), "app.py", "--its", "own"], tmp_path, variables)
     assert (ended.returncode, ended.stdout) == (0, "app.py ['--its', 'own'] 2\n")
-    assert "lag-proportional decides on 1 to 2 executors of app.py" in told[0]
+    assert "lag-proportional decides on 1..2 executors of app.py" in told[0]
     assert any("pause: dry-run: would have changed executors 2 -> 1" in line for line in told)
     assert told[-1].startswith("elastream: 0 changes, ")
 

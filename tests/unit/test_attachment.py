@@ -117,6 +117,17 @@ def test_a_second_attach_to_the_same_application_returns_the_first_handle() -> N
     assert len(Pretended.made) == 2
 
 
+def test_a_file_of_settings_is_read_and_anything_else_wins_over_it(tmp_path: Path) -> None:
+    path = tmp_path / "elastream.yaml"
+    path.write_text("policy: fixed\npolicy_settings: {workers: 4}\nexecutors: 2..6\nslo: {delay: 20s}\n")
+    handle = attach(Session(), config=str(path), executors="2:5", tick_s=0.01)  # type: ignore[arg-type]
+    (platform,) = Pretended.made
+    assert platform.how["bounds"] == (2, 5)
+    assert platform.how["slo"].delay_s == 20
+    assert isinstance(handle, Attachment)
+    wait_for(lambda: handle.status().why == "fixed at 4")
+
+
 def test_a_second_attach_with_other_settings_says_what_it_does_not_change(caplog: pytest.LogCaptureFixture) -> None:
     first = attached()
     assert attached() is first
@@ -219,7 +230,7 @@ def test_it_can_be_switched_off_from_outside() -> None:
 
 def test_settings_come_from_the_call_before_spark() -> None:
     session = Session(spark__elastream__executors__max="30", spark__elastream__slo__delay="20s")
-    attached(session, executors=(2, 6))
+    attached(session, executors="2..6")
     assert Pretended.made[0].how["bounds"] == (2, 6)
     assert Pretended.made[0].how["slo"].delay_s == 20.0
 
@@ -265,8 +276,9 @@ def test_the_size_to_begin_with_is_what_was_set_or_how_the_run_before_ended(tmp_
     ("how", "message"),
     [
         ({"policy": "fixd", "policy_settings": {}}, "unknown policy 'fixd'; did you mean 'fixed'"),
-        ({"tik_s": 5}, "did you mean 'tick_s'"),
-        ({"executors": (5, 2)}, "executors"),
+        ({"tik_s": 5}, "did you mean 'tick'"),
+        ({"executors": (5, 2)}, r"executors: found \(5, 2\); the bounds must be 1 <= min <= max"),
+        ({"executors": "few"}, "executors: found 'few'; write both bounds, such as 1..12"),
         ({"slo": "soon"}, "soon"),
     ],
 )

@@ -15,7 +15,7 @@ from elastream.core.errors import JournalError
 
 COMMANDS = (
     "demo", "live", "run", "launcher", "simulate", "why", "page", "replay",
-    "policies", "workloads", "models", "jobs", "bench", "config", "produce",
+    "policies", "workloads", "models", "jobs", "bench", "config", "produce", "guards", "faults",
 )  # fmt: skip
 
 

@@ -128,7 +128,7 @@ def test_config_hides_what_the_redaction_pattern_names(capsys: pytest.CaptureFix
         (["--set", "executors.mx=3"], "did you mean 'max'?"),
         (["--set", "policy=treshold"], "did you mean 'threshold'?"),
         (["--set", "policy=threshold", "--set", "policy_settings.hihg=1"], "did you mean 'high'?"),
-        (["--set", "executors"], "write it as path=value"),
+        (["--set", "executors"], "write it as KEY=VALUE"),
         (["--set", "executors.max=0"], "found '0'"),
         (["--config", "none.yaml"], "none.yaml: cannot be read"),
     ],

@@ -36,7 +36,7 @@ def test_a_file_describes_a_model(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert (model.name, model.pool.slots_per_worker, model.pool.start_s) == ("clicks", 2, 5.0)
     assert (query.trigger, query.slo, query.commit_s) == (Trigger(interval_s=5.0), Slo(delay_s=30.0), 0.1)
     assert query.slot_s_per_record() == pytest.approx(90e-6)
-    assert main(["simulate", "--model", str(path), "--minutes", "5"]) == 0
+    assert main(["simulate", "--model", str(path), "--duration", "5m"]) == 0
     assert "clicks, a batch every 5s" in capsys.readouterr().out
 
 
@@ -116,7 +116,7 @@ def test_a_file_that_does_not_exist_starts_nothing(tmp_path: Path, capsys: pytes
 
 
 def test_a_model_is_measured_from_a_recorded_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run = ["simulate", "--model", "enrich", "--workload", "cosine(5k..30k, period=10m)", "--minutes", "20"]
+    run = ["simulate", "--model", "enrich", "--workload", "cosine(5k..30k, period=10m)", "--duration", "20m"]
     assert main([*run, "--policy", "fixed(workers=4)", "--out", str(tmp_path / "run")]) == 0
     (journal,) = {path.parent for path in (tmp_path / "run").rglob("journal-*.jsonl")}
     assert main(["models", "--measure", str(journal), "--out", str(tmp_path / "again.yaml")]) == 0

@@ -90,7 +90,7 @@ def test_options_reach_the_simulation(capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_a_default_workload_suits_the_model(capsys: pytest.CaptureFixture[str]) -> None:
     for model in ("enrich", "two-queries"):
-        found = printed(capsys, "simulate", "--minutes", "5", "--model", model, "--policy", "fixed(workers=12)")
+        found = printed(capsys, "simulate", "--duration", "5m", "--model", model, "--policy", "fixed(workers=12)")
         assert "cosine" in found["workload"]
         assert found["runs"][0]["exact"]["backlog_left"] < found["runs"][0]["exact"]["records"] / 5
 
@@ -194,10 +194,10 @@ def test_a_run_that_does_not_exist_is_wrong_input(capsys: pytest.CaptureFixture[
         (["--policy", "thrshold"], "policy: column 1: unknown policy 'thrshold'; did you mean 'threshold'?"),
         (["--policy", "threshold(hihg=1)"], "policy: column 11: threshold has no setting 'hihg'; did you mean 'high'?"),
         (["--policy", "fixed", "--policy", "fixed"], "policy fixed is given twice"),
-        (["--guard", "cool-dwn"], "unknown guard 'cool_dwn'; did you mean 'cool_down'?"),
-        (["--guard", "cool-down(aftr=3)"], "guards.cool_down has no setting 'aftr'; did you mean 'after'?"),
+        (["--guard", "cool-dwn"], "unknown guard 'cool-dwn'; did you mean 'cool-down'?"),
+        (["--guard", "cool-down(aftr=3)"], "guard cool-down has no setting 'aftr'; did you mean 'after'?"),
         (["--fault", "worker-los(at=1m)"], "fault: column 1: unknown fault 'worker-los'; did you mean 'worker-loss'?"),
-        (["--fault", "worker-loss"], "fault: column 1: worker-loss needs the setting 'at_s'"),
+        (["--fault", "worker-loss"], "fault: column 1: worker-loss needs the setting 'at'"),
         (["--model", "windowd-count"], "unknown model 'windowd-count'; did you mean 'windowed-count'?"),
         (["--workload", "cosin(1..2)"], "workload: column 1: unknown workload 'cosin'; did you mean 'cosine'?"),
         (["--executors", "0..5"], "--executors: found '0..5'; the bounds must be 1 <= min <= max"),
@@ -209,9 +209,8 @@ def test_a_run_that_does_not_exist_is_wrong_input(capsys: pytest.CaptureFixture[
         (["--slo", "soon"], "--slo: 'soon' is not a number; write it as 90s, 140m or 2h"),
         (["--tick", "0"], "--tick: found '0'; it must be a duration longer than 0, such as 90s, 140m or 2h"),
         (["--trigger", "often"], "--trigger: found 'often'; it must be an interval such as 10s, or asap"),
-        (["--minutes", "5"], "--duration and --minutes say the same; give one of them"),
         (["--seed", "-1"], "workload: the seed -1; it must be zero or more"),
-        (["--conf", "spark.elastream.tik=5"], "spark.elastream.tik: no setting 'tik': 'tik'; did you mean 'tick_s'?"),
+        (["--conf", "spark.elastream.tik=5"], "spark.elastream.tik: no setting 'tik'; did you mean 'tick'?"),
     ],
 )  # fmt: skip
 def test_wrong_input_is_one_line_that_says_what_to_do(
@@ -242,3 +241,31 @@ def test_impossible_rates_are_refused_with_their_place(
     Path("negative.csv").write_text("t_seconds,rate\n0,1\n1,-1\n")
     Path("nan.csv").write_text("t_seconds,rate\n0,nan\n")
     assert part in refused(capsys, "--workload", workload)
+
+
+CONTINUOUS = ["simulate", "--model", "kanis-q1", "--duration", "5m"]
+
+
+def test_a_policy_that_cannot_run_does_not_keep_the_others_from_running(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*CONTINUOUS, "--policy", "amadeus", "--policy", "threshold", "--policy", "spark-dra"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    row = next(number for number, line in enumerate(lines) if line.startswith("threshold "))
+    assert lines[row + 1 : row + 3] == [
+        "amadeus  cannot run: no batches on dataflow",
+        "spark-dra  cannot run: no batches on dataflow",
+    ]
+
+
+def test_it_stands_in_the_document_with_its_reason(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    out = tmp_path / "runs"
+    found = printed(capsys, *CONTINUOUS, "--policy", "amadeus", "--policy", "threshold", "--out", str(out))
+    assert [run["policy"] for run in found["runs"]] == ["threshold", "amadeus"]
+    assert found["runs"][1] == {"policy": "amadeus", "cannot_run": "cannot run: no batches on dataflow"}
+    assert [folder.name for folder in out.iterdir()] == ["threshold"]
+
+
+def test_where_none_can_run_nothing_is_run(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*CONTINUOUS, "--policy", "amadeus", "--policy", "spark-dra"]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == ("elastream: policy amadeus cannot run on dataflow: it needs batches, which is not provided there\n")

@@ -157,7 +157,7 @@ def test_choosing_another_policy_leaves_the_settings_of_the_first_behind(write: 
 @pytest.mark.parametrize(
     ("sources", "message"),
     [
-        ({"flags": {"tik_s": 1}}, "flag --tik-s: no setting 'tik_s': 'tik_s'; did you mean 'tick_s'?"),
+        ({"flags": {"tik_s": 1}}, "flag --tik-s: no setting 'tik_s'; did you mean 'tick'?"),
         (
             {"spark": {"spark.elastream.executor.min": "1"}},
             "spark.elastream.executor.min: no setting 'executor.min': 'executor'; did you mean 'executors'?",
@@ -168,11 +168,11 @@ def test_choosing_another_policy_leaves_the_settings_of_the_first_behind(write: 
         ),
         (
             {"yaml": "guards: {cool_dwn: {after_s: 1}}"},
-            "elastream.yaml: no setting 'guards.cool_dwn.after_s': 'cool_dwn'; did you mean 'cool_down'?",
+            "elastream.yaml: no setting 'guards.cool_dwn.after_s': 'cool_dwn'; did you mean 'cool-down'?",
         ),
         (
             {"yaml": "guards: {cool_down: {aftr_s: 1}}"},
-            "elastream.yaml: guards.cool_down has no setting 'aftr_s'; did you mean 'after_s'?",
+            "elastream.yaml: guard cool-down has no setting 'aftr_s'; did you mean 'after'?",
         ),
     ],
 )
@@ -199,7 +199,7 @@ def test_a_misspelt_key_is_named_with_its_source_and_the_nearest(
         ),
         ({"flags": {"executors.min": 11}}, "flag --executors.min: executors: min 11 is larger than max 10"),
         ({"yaml": "executors: {initial: 11}"}, "elastream.yaml: executors: initial 11 is not between min 1 and max 10"),
-        ({"yaml": "executors: 5"}, "elastream.yaml: executors: found 5; write executors.min or executors.max or"),
+        ({"yaml": "executors: x"}, "elastream.yaml: executors: found 'x'; write both bounds, such as 1..12"),
         ({"yaml": "policy_settings: 5"}, "elastream.yaml: policy_settings: found 5; write policy_settings.<setting>"),
         ({"yaml": "guards: all"}, "elastream.yaml: guards: found 'all'; write guards.<guard>.<setting>"),
         ({"yaml": "guards: {pause: 5}"}, "elastream.yaml: guards.pause: found 5; write true, false, or settings"),
@@ -209,16 +209,16 @@ def test_a_misspelt_key_is_named_with_its_source_and_the_nearest(
         ({"yaml": "journal: {keep: 0}"}, "elastream.yaml: journal.keep: found 0; it must be greater than or equal"),
         (
             {"spark": {"spark.elastream.guards.cool_down.after_s": "-5"}},
-            "spark.elastream.guards.cool_down.after_s: guards.cool_down: after_s: found -5; it must not be negative",
+            "spark.elastream.guards.cool_down.after_s: guard cool-down: after: found -5; it must not be negative",
         ),
         (
             {"yaml": "guards: {cool_down: {mode: loud}}"},
-            "elastream.yaml: guards.cool_down: mode: found 'loud'; it must be 'ordinary' or 'blocking'",
+            "elastream.yaml: guard cool-down: mode: found 'loud'; it must be 'ordinary' or 'blocking'",
         ),
         ({"yaml": "guards: {budget: {period_h: 1}}"}, "elastream.yaml: guard budget needs the setting 'worker_hours'"),
         (
             {"yaml": "guards: {quiet_hours: {utc: ['late']}}"},
-            "elastream.yaml: guards: quiet_hours: 'late' is no period",
+            "elastream.yaml: guard quiet-hours: 'late' is no period",
         ),
         ({"yaml": "- a"}, "elastream.yaml: found a list; settings are written as 'name: value'"),
         ({"yaml": "a: [1"}, "elastream.yaml:1: expected ',' or ']'"),
@@ -275,7 +275,7 @@ def test_conf_arguments_are_read_as_spark_submit_does() -> None:
         "spark.elastream.tick_s": "5",
         "spark.x": "a=b",
     }
-    with pytest.raises(BadInput, match=r"--conf spark.x: write it as key=value"):
+    with pytest.raises(BadInput, match=r"--conf spark.x: write it as KEY=VALUE"):
         spark_arguments(["spark.x"])
 
 
@@ -315,7 +315,7 @@ def test_an_unknown_guard_is_named_with_the_nearest() -> None:
 
 
 def test_settings_made_in_code_are_held_to_the_same_rules() -> None:
-    with pytest.raises(ValidationError, match="unknown guard 'cool_dwn'"):
+    with pytest.raises(ValidationError, match="unknown guard 'cool-dwn'; did you mean 'cool-down'"):
         Settings(guards={"cool_dwn": {}})
     with pytest.raises(ValidationError, match="Extra inputs"):
         Settings(tik_s=1)  # type: ignore[call-arg]

@@ -19,7 +19,7 @@ COMMANDS: dict[str, tuple[list[str], str | None]] = {
     "produce": (["keyed", "--workload", "1k", *KAFKA], "lab,kafka"),
     "cluster": (["up"], "lab"),
     "kafka": (["status"], None),
-    "simulate": (["--minutes", "5", "--out", "runs"], None),
+    "simulate": (["--duration", "5m", "--out", "runs"], None),
     "why": (["runs/lag-proportional"], None),
     "page": (["runs/lag-proportional"], None),
     "replay": (["runs/lag-proportional"], None),

@@ -39,8 +39,8 @@ def test_what_stands_behind_the_script_is_the_scripts(script: Path) -> None:
         ([], "launcher: no script; name the application's .py file"),
         (["missing.py"], "missing.py: there is no such file"),
         (["."], "it is not a Python script"),
-        (["--set", "tick_s", "app.py"], "--set tick_s: write it as path=value"),
-        (["--conf", "x", "app.py"], "--conf x: write it as key=value"),
+        (["--set", "tick_s", "app.py"], "--set tick_s: write it as KEY=VALUE"),
+        (["--conf", "x", "app.py"], "--conf x: write it as KEY=VALUE"),
         (["--polcy", "app.py"], "launcher: unrecognized arguments: --polcy"),
     ],
 )

@@ -78,7 +78,7 @@ def test_what_the_command_line_says_wins_over_the_script(folder: Path) -> None:
         ),
         (
             "builder.master('spark://host:1').config('spark.elastream.polcy', 'fixed')",
-            "app.py: spark.elastream.polcy: no setting 'polcy': 'polcy'; did you mean 'policy'?",
+            "app.py: spark.elastream.polcy: no setting 'polcy'; did you mean 'policy'?",
         ),
         ("from pyspark import SparkContext\nSparkContext('local', 'direct')", "app.py: master local has no executors"),
     ],

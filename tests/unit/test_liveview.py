@@ -13,7 +13,7 @@ from tests.unit.journal_samples import UTC_S
 from tests.unit.live_samples import SLO, run
 
 WIDTHS = [60, 80, 120]
-TITLE = "lag-proportional on 2 to 8 executors"
+TITLE = "lag-proportional on 2..8 executors"
 
 FEED = """
 from elastream.cli.terminal import live_view
@@ -21,7 +21,7 @@ from tests.unit.journal_samples import UTC_S
 from tests.unit.live_samples import SLO, run
 
 now = [UTC_S - 13.0]
-title = "lag-proportional on 2 to 8 executors"
+title = "lag-proportional on 2..8 executors"
 notes = ["capacity emulated: 1,000 rows/s per slot, time x1"]
 with live_view.LiveView(175.0, title=title, tick_s=2.0, slo=SLO, notes=notes, clock=lambda: now[0]) as view:
     view.begin("starting a cluster with room for 8 executors")

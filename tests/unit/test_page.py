@@ -91,7 +91,7 @@ def test_a_page_says_what_ran() -> None:
         "1 January 2026, 12:00:05 UTC",
         "1 min 30 s, a look every 5 s",
         "Spark 4.2.0",
-        "1 to 20, 2 slots each",
+        "1..20, 2 slots each",
         "capacity emulated: 2,000 records/s per slot",
     ):
         assert part in shown

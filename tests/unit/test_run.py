@@ -67,6 +67,24 @@ def test_options_become_settings_and_properties(tmp_path: Path) -> None:
     assert (found.kafka, found.quiet) == (True, True)
 
 
+def test_an_option_of_ours_behind_the_script_is_warned_of(capsys: pytest.CaptureFixture[str]) -> None:
+    assert orders("app.py", "--executors", "2..4", "--slo=9s", "--own", "--", "--policy", "x").settings == {}
+    assert capsys.readouterr().err == (
+        "elastream: --executors, --slo stand behind app.py and go to the script; "
+        "what is meant for elastream stands before it\n"
+    )
+    orders("app.py", "--own", "7")
+    orders("--quiet", "app.py", "--slo", "9s")
+    assert capsys.readouterr().err == ""
+
+
+def test_guards_and_a_file_of_settings_reach_the_launcher(tmp_path: Path) -> None:
+    (tmp_path / "run.yaml").write_text("executors: 2..6\n")
+    found = orders("--guard", "step-limit(up=2)", "--guard", "scarce-cluster", "--config", "run.yaml", "app.py")
+    assert found.settings == {"guards.step_limit.up": "2", "guards.scarce_cluster": "True"}
+    assert found.config == tmp_path / "run.yaml"
+
+
 def test_what_stands_behind_the_script_goes_to_the_script() -> None:
     found = orders("app.py", "--help", "--policy", "x", "--", "-y")
     assert found.arguments == ("--help", "--policy", "x", "--", "-y")
@@ -79,12 +97,24 @@ def test_what_stands_behind_the_script_goes_to_the_script() -> None:
         (["missing.py"], "missing.py: there is no such file; name the application's .py file"),
         (["."], ".: it is not a Python script; name the application's .py file"),
         (["--policy", "thresold", "app.py"], "unknown policy 'thresold'; did you mean 'threshold'?"),
-        (["--executors", "9:2", "app.py"], "--executors: found '9..2'; the bounds must be 1 <= min <= max"),
+        (["--executors", "9:2", "app.py"], "--executors: found '9:2'; the bounds must be 1 <= min <= max"),
         (["--memory", "lots", "app.py"], "--memory: found 'lots'; write it as 512m or 2g"),
         (["--set", "tik=2", "app.py"], "no setting 'tik'"),
         (["--master", "local[2]", "app.py"], "master local[2] has no executors that could come and go"),
         (["--master", "clutser", "app.py"], "--master: found 'clutser'; it must be a URL such as spark://host:7077"),
         (["--properties-file", "none.conf", "app.py"], "none.conf: cannot be read: No such file or directory"),
+        (["--policy", "threshold,ds2", "app.py"], "--policy: found 'threshold,ds2'; name one policy;"),
+        (
+            ["--policy", "threshold(high=0.9, low=0.1), ds2", "app.py"],
+            "name one policy; `simulate` compares several: repeat --policy",
+        ),
+        (["--policy", "threshold(hihg=0.9)", "app.py"], "did you mean 'high'?"),
+        (["--set", "foo=3", "app.py"], "flag --foo: no setting 'foo'; known: executors,"),
+        (["--set", "policy_settings.foo=3", "app.py"], "policy lag-proportional has no setting 'foo'; known: "),
+        (["--guard", "cool-dwn", "app.py"], "unknown guard 'cool-dwn'; did you mean 'cool-down'?"),
+        (["--guard", "cool-down(aftr=2m)", "app.py"], "guard cool-down has no setting 'aftr'; did you mean 'after'?"),
+        (["--set", "guards.cool_dwn.after=2m", "app.py"], "'cool_dwn'; did you mean 'cool-down'?"),
+        (["--config", "none.yaml", "app.py"], "none.yaml: cannot be read: No such file or directory"),
         (["--conf", "spark.elastream.executors.max=0", "app.py"], "spark.elastream.executors.max: found '0'"),
     ],
 )

@@ -72,6 +72,37 @@ def test_a_page(leaky: Path, tmp_path: Path) -> None:
     assert_fit(page.replace("\t", " "))
 
 
+def test_what_reads_a_journal_can_hide_what_its_writer_did_not(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record(tmp_path / "journal")  # by a process that knew nothing of the pattern
+    own = [sample.secret for sample in OWN_SAMPLES]
+    page = tmp_path / "page.html"
+    commands = (
+        ["why"],
+        ["why", "--json"],
+        ["replay", "--policy", "fixed(workers=3)", "--most", "999"],
+        ["page", "--out", str(page)],
+    )
+
+    def told(*more: str) -> list[str]:
+        """What each command says."""
+        found = []
+        for command in commands:
+            run([command[0], str(tmp_path / "journal"), *command[1:], *more])
+            found.append(capsys.readouterr().out + (page.read_text() if command[0] == "page" else ""))
+        return found
+
+    assert all(any(secret in text for secret in own) for text in told())
+    hidden = told("--conf", f"spark.redaction.regex={OWN_PATTERN}")
+    assert [secret for text in hidden for secret in own if secret in text] == []
+
+
+def test_only_the_pattern_has_a_meaning_there(leaky: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["why", str(leaky), "--conf", "spark.elastream.tick=5"]) == 2
+    assert "only spark.redaction.regex has a meaning here" in capsys.readouterr().err
+
+
 def test_a_journal_that_was_written_without_care_is_read_with_care(leaky: Path) -> None:
     (first, *_) = journal_files(leaky)
     lines = [json.loads(line) for line in first.read_text().splitlines()]

@@ -11,7 +11,7 @@ from tests.terminal import Seen, run_on_terminal
 WIDTHS = [60, 80, 120]
 SIMULATE = (
     "-m", "elastream", "simulate", "--policy", "threshold", "--policy", "lag-proportional(drain=60s)",
-    "--slo", "30s", "--minutes", "60",
+    "--slo", "30s", "--duration", "60m",
 )  # fmt: skip
 
 PRODUCE = """
@@ -31,7 +31,7 @@ from elastream.launch.telling import Telling, say
 from tests.unit.live_samples import run
 
 telling = Telling(say)
-telling.begin("following clicks with lag-proportional on 2 to 8 executors; SLO: 99 % of records within 15 s")
+telling.begin("following clicks with lag-proportional on 2..8 executors; SLO: 99 % of records within 15 s")
 for tick in run(looks=3):
     telling.write(tick)
 say(telling.summary())

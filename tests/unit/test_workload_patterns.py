@@ -137,7 +137,7 @@ def test_the_same_seed_gives_the_same_bytes_on_every_machine() -> None:
         ("constant", {"rps": -1}, "workload constant: rps: found -1; it must be greater than or equal to 0"),
         ("constant", {"rps": float("nan")}, "workload constant: rps: found nan; it must be a finite number"),
         ("cosine", {"low": 3, "high": 1}, "workload cosine: low 3 is above high 1"),
-        ("cosine", {"low": 1, "high": 2, "period": 0}, "workload cosine: period_s: found 0; it must be greater than 0"),
+        ("cosine", {"low": 1, "high": 2, "period": 0}, "workload cosine: period: found 0; it must be greater than 0"),
         ("increasing", {"from": 3, "to": 1}, "workload increasing: from 3 is above to 1"),
         ("decreasing", {"from": 1, "to": 3}, "workload decreasing: from 1 is below to 3"),
         (
@@ -157,7 +157,7 @@ def test_impossible_settings_are_refused(name: str, settings: dict[str, object],
 
 
 def test_a_pattern_made_in_code_is_checked_too() -> None:
-    with pytest.raises(BadInput, match="workload spike: for_s: found 0"):
+    with pytest.raises(BadInput, match="workload spike: for: found 0"):
         Spike(rps=1, for_s=0)
 
 

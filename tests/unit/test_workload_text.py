@@ -54,7 +54,7 @@ def test_grouping_of_equal_operations_does_not_matter() -> None:
         ("constant(1, 2)", "workload: column 13: constant: a value without a name; only rps may stand without one"),
         ("1 + 5m", "workload: column 5: found the duration 5m; a rate belongs here"),
         ("-1", "workload: column 1: found -1; rates and factors are not negative"),
-        ("step(1..2, at=-5)", "workload: column 12: step: at_s: found -5.0; it must be greater than 0"),
+        ("step(1..2, at=-5)", "workload: column 12: step: at: found -5.0; it must be greater than 0"),
         ("spike", "workload: column 1: spike needs the setting 'rps'"),
         ("2e15", "workload: column 1: found 2000000G; rates end at 1e+15"),
     ],

@@ -38,9 +38,11 @@ CALMING = "hysteresis"
 """On besides, for policies that have no damping of their own."""
 
 
-def resolve_settings(flags: Mapping[str, Any], conf: Mapping[str, str]) -> tuple[Settings, Policy[Any]]:
+def resolve_settings(
+    flags: Mapping[str, Any], conf: Mapping[str, str], config: Path | None = None
+) -> tuple[Settings, Policy[Any]]:
     """The settings and the policy, before anything is added to the application: a wrong name leaves nothing behind."""
-    resolution = resolve(flags, conf, os.environ, None, defaults={**GUARDS, f"guards.{CALMING}": True})
+    resolution = resolve(flags, conf, os.environ, config, defaults={**GUARDS, f"guards.{CALMING}": True})
     found = resolution.settings
     decides = policies.build(found.policy, found.policy_settings)
     # What somebody has asked for stays.

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elastream.attachment.assembly import build, find_initial_size, resolve_settings
 from elastream.attachment.handle import ENABLED, Attachment, SwitchedOff
 from elastream.config import Settings, leaves
 from elastream.config.sources import SPARK_PREFIX
+from elastream.core.bounds import parse_bounds
 from elastream.core.log import log
 from elastream.core.protocols import Journal
 from elastream.core.sanitizer import REDACTION, sanitizer, use_pattern
@@ -33,8 +35,9 @@ def attach(
     spark: SparkSession,
     *,
     policy: str | None = None,
-    executors: tuple[int, int] | None = None,
+    executors: tuple[int, int] | str | None = None,
     slo: float | str | None = None,
+    config: Path | str | None = None,
     shrink_by: ShrinkBy = "decommission",
     emulated: str | None = None,
     journals: Sequence[Journal] = (),
@@ -42,12 +45,13 @@ def attach(
 ) -> Attachment | SwitchedOff:
     """Keep the application behind `spark` supplied with the executors it needs, until it ends or is detached.
 
-    `slo` is a delay that 99 of 100 records should keep (`slo__share=0.95` for another share), in seconds or as text
-    ('30s'). Other settings are named as in `elastream config`, with two underscores for a dot: `tick_s=5`,
-    `guards__cool_down__after_s=120`. A second attach to the same application returns the first one's handle, and says
-    so if it asks for something else; where the first one's loop has failed, it begins anew. `emulated` says in words
-    that slots only pretend to work (the laboratory's capacity): their processor use then says nothing, busy slots stand
-    in, and the words are recorded.
+    `executors` are both bounds: `(1, 12)` or `"1..12"`. `slo` is a delay that 99 of 100 records should keep
+    (`slo__share=0.95` for another share), in seconds or as text ('30s'). Other settings are named as in `elastream
+    config`, with two underscores for a dot: `tick_s=5`, `guards__cool_down__after_s=120`; `config` names a YAML file of
+    them, over which everything else wins (PyYAML comes with `elastream[cli]`). A second attach to the same application
+    returns the first one's handle, and says so if it asks for something else; where the first one's loop has failed, it
+    begins anew. `emulated` says in words that slots only pretend to work (the laboratory's capacity): their processor
+    use then says nothing, busy slots stand in, and the words are recorded.
     """
     conf = _elastream_conf(spark)
     # Before anything is told: what is secret in this application is so in its journal, its log and its errors.
@@ -55,7 +59,9 @@ def attach(
     if conf.pop(ENABLED, "true").strip().lower() == "false":
         log.warning("%s is false: executors stay as they are", ENABLED)
         return SwitchedOff()
-    given, decides = resolve_settings(_flags(policy, executors, slo, settings), conf)
+    given, decides = resolve_settings(
+        _flags(policy, executors, slo, settings), conf, None if config is None else Path(config)
+    )
     from elastream.spark.observe.probes import probes
     from elastream.spark.platform import SparkPlatform
 
@@ -112,13 +118,13 @@ def _tell_ignored(first: Mapping[str, object], second: Mapping[str, object]) -> 
 
 
 def _flags(
-    policy: str | None, executors: tuple[int, int] | None, slo: float | str | None, settings: Mapping[str, Any]
+    policy: str | None, executors: tuple[int, int] | str | None, slo: float | str | None, settings: Mapping[str, Any]
 ) -> dict[str, Any]:
     flags = {name.replace("__", "."): value for name, value in settings.items()}
     if policy is not None:
         flags["policy"] = policy
     if executors is not None:
-        flags["executors.min"], flags["executors.max"] = executors
+        flags["executors.min"], flags["executors.max"] = parse_bounds(executors, "executors")
     if slo is not None:
         flags["slo.delay"] = slo
     return flags

@@ -11,6 +11,8 @@ from elastream.cli.commands.bench import bench
 from elastream.cli.commands.cluster import cluster
 from elastream.cli.commands.config import config
 from elastream.cli.commands.demo import demo
+from elastream.cli.commands.faults import faults
+from elastream.cli.commands.guards import guards
 from elastream.cli.commands.jobs import jobs
 from elastream.cli.commands.kafka import kafka
 from elastream.cli.commands.live import live
@@ -39,18 +41,23 @@ UsageError: Any = typer.BadParameter.__mro__[1]
 
 app = typer.Typer(
     name="elastream",
-    add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, live, bench, simulate, why, page, replay, jobs, policies, workloads, models, config, produce):
-    app.command()(command)
-app.command("run", context_settings=CONTEXT)(run_script)
-app.command()(launcher)
-app.add_typer(cluster)
-app.add_typer(kafka)
+JOB, LABORATORY, CATALOGUES, DEVELOPMENT = "Your job", "Laboratory", "Catalogues", "Development"
+
+app.command("run", context_settings=CONTEXT, rich_help_panel=JOB)(run_script)
+for panel, commands in {
+    JOB: (launcher, why, page, replay),
+    LABORATORY: (demo, live, bench, simulate, produce),
+    CATALOGUES: (jobs, policies, workloads, models, guards, faults, config),
+}.items():
+    for command in commands:
+        app.command(rich_help_panel=panel)(command)
+for group in (cluster, kafka):
+    app.add_typer(group, rich_help_panel=DEVELOPMENT)
 
 
 def _version(asked: bool) -> None:

@@ -7,13 +7,14 @@ from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
-from elastream.config.guards import build_guards, guard_setting, guards
+from elastream.config.guards import build_guards, guard_key, guard_name, guard_setting, guards
 from elastream.config.settings import Settings, leaves, section
 from elastream.config.sources import DEFAULT, Entry, from_defaults, from_environment, from_flags, from_spark, from_yaml
+from elastream.core.bounds import parse_bounds
 from elastream.core.errors import BadInput, suggestion
 from elastream.core.log import log
 from elastream.core.sanitizer import sanitizer
-from elastream.registry import UNIT_SUFFIXES
+from elastream.registry import UNIT_SUFFIXES, without_unit
 
 _BOOL = TypeAdapter(bool)
 _Found = dict[tuple[str, ...], Entry]
@@ -77,7 +78,7 @@ def resolve(
 def _placed(entries: Iterable[Entry]) -> _Found:
     """One source's entries by their full paths."""
     placed: _Found = {}
-    for entry in _with_present_names(list(entries)):
+    for entry in _with_both_bounds(_with_present_names(list(entries))):
         known = _known(entry)
         if known is not None:
             if known.path in placed:
@@ -96,6 +97,16 @@ def _with_present_names(entries: list[Entry]) -> list[Entry]:
             if not any(other.path == ("slo", "share") for other in entries):
                 found.append(entry._replace(path=("slo", "share"), value=0.95))
     return found
+
+
+def _with_both_bounds(entries: Iterable[Entry]) -> Iterator[Entry]:
+    """`executors: 1..12` says both bounds at once."""
+    for entry in entries:
+        if entry.path == ("executors",) and entry.value not in (None, {}):
+            for name, value in zip(("min", "max"), parse_bounds(entry.value, entry.where), strict=True):
+                yield entry._replace(path=("executors", name), value=value)
+        else:
+            yield entry
 
 
 def _known(entry: Entry) -> Entry | None:
@@ -124,9 +135,9 @@ def _known_guard(entry: Entry) -> Entry:
     if len(entry.path) == 1:
         raise BadInput(f"{entry.where}: found {entry.value!r}; write guards.<guard>.<setting>")
     entry = _with_whole_class(entry)
-    guard = entry.path[1].replace("-", "_")
-    if guard not in guards:
-        guard = _named(entry, 1, guards.names())
+    guard = guard_key(entry.path[1])
+    if guard_name(guard) not in guards:
+        guard = guard_key(_named(entry, 1, guards.names()))
     if len(entry.path) == 2:
         return entry._replace(path=("guards", guard), value=_switch(entry))
     try:
@@ -153,11 +164,13 @@ def _switch(entry: Entry) -> bool:
 
 def _named(entry: Entry, depth: int, names: Iterable[str]) -> str:
     """The name meant at one place of a path; its unit may be left out, as in the settings of policies."""
-    known, plain = list(names), entry.path[depth].replace("-", "_")
-    for name in (plain, *(plain + suffix for suffix in UNIT_SUFFIXES)):
+    known, given = {guard_key(name): name for name in names}, entry.path[depth]
+    for name in (guard_key(given), *(guard_key(given) + suffix for suffix in UNIT_SUFFIXES)):
         if name in known:
-            return name
-    raise BadInput(f"{entry.origin}: no setting {'.'.join(entry.path)!r}: {plain!r}{suggestion(plain, known)}")
+            return known[name]
+    near = suggestion(given, map(without_unit, known.values()))
+    part = f": {given!r}" if len(entry.path) > 1 else ""
+    raise BadInput(f"{entry.origin}: no setting {'.'.join(entry.path)!r}{part}{near}")
 
 
 def _merged(layers: list[_Found]) -> _Found:
@@ -229,6 +242,6 @@ def _origins(settings: Settings, found: _Found) -> dict[str, Resolved]:
     for guard, given in settings.guards.items():
         if f"guards.{guard}" in by_key:
             values[f"guards.{guard}"] = True
-        values |= {f"guards.{guard}.{s.name}": given.get(s.name, s.default) for s in guards.settings(guard)}
+        values |= {f"guards.{guard}.{s.name}": given.get(s.name, s.default) for s in guards.settings(guard_name(guard))}
     values |= {key: entry.value for key, entry in by_key.items() if entry.path[0] in ("policy_settings", "probes")}
     return {key: Resolved(value, by_key[key].origin if key in by_key else DEFAULT) for key, value in values.items()}

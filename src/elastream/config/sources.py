@@ -93,14 +93,13 @@ def from_yaml(path: Path) -> Iterator[Entry]:
 
 
 def spark_arguments(pairs: Iterable[str]) -> dict[str, str]:
-    """What `--conf key=value` says."""
-    conf = {}
-    for pair in pairs:
-        key, equals, value = pair.partition("=")
-        if not equals or not key.strip():
-            raise BadInput(f"--conf {pair}: write it as key=value")
-        conf[key.strip()] = value.strip()
-    return conf
+    """What `--conf KEY=VALUE` says."""
+    return _pairs(pairs, "--conf")
+
+
+def set_arguments(pairs: Iterable[str]) -> dict[str, str]:
+    """What `--set KEY=VALUE` says."""
+    return _pairs(pairs, "--set")
 
 
 def spark_defaults(path: Path) -> dict[str, str]:
@@ -111,6 +110,16 @@ def spark_defaults(path: Path) -> dict[str, str]:
         if found is not None:
             conf[found[1]] = found[2]
     return conf
+
+
+def _pairs(texts: Iterable[str], flag: str) -> dict[str, str]:
+    found = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not equals or not key.strip():
+            raise BadInput(f"{flag} {text}: write it as KEY=VALUE")
+        found[key.strip()] = value.strip()
+    return found
 
 
 def _flat(path: tuple[str, ...], value: Any, origin: str, rank: Rank) -> Iterator[Entry]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,8 @@ MOST_VALUES = 20_000
 """With what aliases stand for: nine lines of them can spell out a billion values."""
 
 
-_DATE = "tag:yaml.org,2002:timestamp"
+_DATE, _TIME = "tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:str"
+_SEXAGESIMAL = re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$")
 
 
 def load_yaml(path: Path) -> Any:
@@ -72,9 +74,9 @@ def _loader() -> type[yaml.SafeLoader]:
                     raise _refused(f"more than {MOST_VALUES:,} values", event)
             return node
 
-    # A date is text here: whoever wants a number or a duration then says so.
+    # A date is text here: whoever wants a number or a duration then says so. So is `1:12`, which YAML 1.1 takes for 72.
     Loader.yaml_implicit_resolvers = {
-        first: [(tag, pattern) for tag, pattern in found if tag != _DATE]
+        first: [(_TIME, _SEXAGESIMAL), *((tag, pattern) for tag, pattern in found if tag != _DATE)]
         for first, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
     Loader.yaml_constructors = {tag: made for tag, made in yaml.SafeLoader.yaml_constructors.items() if tag != _DATE}

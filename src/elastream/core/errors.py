@@ -57,7 +57,7 @@ class JournalError(ElastreamError):
 def require_setting(guard: str, holds: bool, found: str) -> None:
     """Refuse a guard's setting that makes no sense."""
     if not holds:
-        raise BadInput(f"guards: {guard}: {found}")
+        raise BadInput(f"guard {guard}: {found}")
 
 
 def clip(text: str, most: int = 1000) -> str:

@@ -14,15 +14,17 @@ SLO_S = 60.0
 TICK_S = 15.0
 
 
-def simulated_demonstration() -> list[Experiment]:
-    """One experiment for each policy."""
+def simulated_demonstration(bounds: tuple[int, int] | None = None) -> list[Experiment]:
+    """One experiment for each policy; without bounds, those of the model."""
+    low, high = bounds or (None, None)
+    start = START if bounds is None else min(max(START, bounds[0]), bounds[1])
     return [
         Experiment(
             subject=SimulatedModel(model="windowed-count"),
             workload=LOAD,
             duration_s=MINUTES * 60.0,
             policy=parse_policy(text),
-            executors=ExecutorBounds(start=START),
+            executors=ExecutorBounds(min=low, max=high, start=start),
             slo=Slo(delay_s=SLO_S),
             tick_s=TICK_S,
         )

@@ -27,6 +27,11 @@ def _canonical(settings: object) -> str:
     return json.dumps(finite, sort_keys=True)
 
 
+def write_settings(settings: Mapping[str, Json]) -> str:
+    """Settings as the one text that equal settings have."""
+    return _canonical(dict(settings))
+
+
 SettingsText = Annotated[str, BeforeValidator(_canonical), PlainSerializer(json.loads, return_type=dict[str, Any])]
 Pairs = Annotated[
     tuple[tuple[str, str], ...],
@@ -104,6 +109,14 @@ class LiveJob:
     warm_up: bool = True
     """Whether the same query runs over a few events first: what a driver does for the first time takes many times as
     long, and says nothing about an application that runs for days."""
+    settings_text: SettingsText = "{}"
+    """Others of `elastream config`, by path."""
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """By path."""
+        found: dict[str, Any] = json.loads(self.settings_text)
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from elastream.attachment.assembly import CALMING, GUARDS
+from elastream.config.guards import guard_key
 from elastream.core.errors import BadInput
 from elastream.core.protocols import Journal
 from elastream.daemons.stderr import stderr_to
@@ -21,7 +23,7 @@ from elastream.development.emulated_capacity import EmulatedCapacity
 from elastream.development.time_scale import TimeScale
 from elastream.evaluation.series import RunSeries
 from elastream.evaluation.summary import summarise
-from elastream.experiments.experiment import Experiment, LiveJob
+from elastream.experiments.experiment import Experiment, LiveJob, NamedSettings
 from elastream.experiments.run import Run
 from elastream.experiments.run_folder import JOURNAL, PAGE, find_journal, write_results
 from elastream.jobs.batches import Batch
@@ -64,6 +66,7 @@ class LiveSetup:
     """A live experiment with its parts built."""
 
     experiment: Experiment
+    subject: LiveJob
     job: Job
     executors: tuple[int, int]
     capacity: EmulatedCapacity | None
@@ -128,6 +131,7 @@ def set_up_live(experiment: Experiment) -> LiveSetup:
     capacity = subject.capacity_rps
     setup = LiveSetup(
         experiment=experiment,
+        subject=subject,
         job=jobs.build(subject.job.name, subject.job.settings),
         executors=(bounds.min, bounds.max),
         capacity=None if capacity is None else EmulatedCapacity(rows_per_s=capacity, scale=scale),
@@ -192,7 +196,7 @@ def run_live(setup: LiveSetup, folder: Path, view: RunView) -> LiveResult:
     """Start a cluster, run the query under the policy until its input ends, judge the output, keep the results."""
     from elastream.attachment import attach
 
-    experiment = setup.experiment
+    experiment, subject = setup.experiment, setup.subject
     series = RunSeries(tick_s=experiment.tick_s)
     # What was told at the start is what is measured, whatever is set elsewhere.
     slo = experiment.slo
@@ -208,11 +212,12 @@ def run_live(setup: LiveSetup, folder: Path, view: RunView) -> LiveResult:
             executors__initial=setup.executors[0],
             journals=[series, view],
             policy_settings=experiment.policy.settings,
-            guards={guard.name: guard.settings for guard in experiment.guards} or None,
+            guards=switch_guards(experiment.guards),
             tick_s=experiment.tick_s,
             journal__folder=str(folder / JOURNAL),
             emulated=setup.capacity.note() if setup.capacity else None,
             **promised,
+            **subject.settings,
         )
         try:
             view.begin(f"waiting until there are {setup.executors[0]} executors")
@@ -244,6 +249,13 @@ def _judged(setup: LiveSetup, batches: list[Batch], run: Run, folder: Path, view
         delay=delay(sources, batches),
         results=results,
     )
+
+
+def switch_guards(guards: Sequence[NamedSettings]) -> dict[str, Any]:
+    """The guards of an experiment are all that are on: `attach` would have others on by itself."""
+    usual = [name.removeprefix("guards.") for name in (*GUARDS, f"guards.{CALMING}")]
+    given = {guard_key(guard.name): guard.settings or True for guard in guards}
+    return {**{name: False for name in usual if name not in given}, **given}
 
 
 def _await_least(setup: LiveSetup, handle: Attachment | SwitchedOff) -> None:

@@ -62,18 +62,21 @@ def name_folders(choices: Sequence[NamedSettings]) -> list[str]:
 
 def find_journal(path: Path) -> Path:
     """The journal that a path means: itself, that of a run, or that of the only run in a folder of runs."""
+    found = find_journals(path)
+    if len(found) > 1:
+        raise BadInput(f"{path}: it holds several runs; name one of them: {', '.join(map(str, find_runs(path)))}")
+    return next(iter(found.values()))
+
+
+def find_journals(path: Path) -> dict[str, Path]:
+    """Every journal that a path means, by the name of its run: its own, or those of all runs in a folder of runs."""
     if not path.exists():
         raise BadInput(f"{path}: there is no such folder or file; `elastream simulate --out {path}` makes one")
-    if not path.is_dir():
-        return path
-    found = _own_journal(path)
-    if found is not None:
-        return found
-    runs = find_runs(path)
-    if len(runs) > 1:
-        raise BadInput(f"{path}: it holds several runs; name one of them: {', '.join(map(str, runs))}")
-    found = _own_journal(runs[0]) if runs else None
-    if found is None:
+    own = _own_journal(path) if path.is_dir() else path
+    if own is not None:
+        return {path.name: own}
+    found = {run.name: journal for run in find_runs(path) if (journal := _own_journal(run)) is not None}
+    if not found:
         raise BadInput(f"{path}: no journal in this folder")
     return found
 

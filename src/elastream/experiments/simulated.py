@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from elastream.config import settings_of
 from elastream.config.guards import build_guards
+from elastream.core.bounds import spell_bounds
 from elastream.core.errors import BadInput
 from elastream.core.guards import Guards
-from elastream.core.needs import require
+from elastream.core.needs import fit, require
 from elastream.core.protocols import Policy
 from elastream.core.quantity import spell_number, spell_seconds
+from elastream.core.signals import Signal
 from elastream.core.slo import Slo
 from elastream.experiments.experiment import ExecutorBounds, Experiment, SimulatedModel
 from elastream.experiments.run import Run
@@ -53,13 +56,16 @@ class SimulatedSetup:
                 where = f"pool {name}: " if len(self.model.pools) > 1 else ""
                 raise BadInput(
                     f"model {self.model.name}: {where}starts with {pool.initial_workers} workers; it must be "
-                    f"{pool.min_workers} to {pool.max_workers}, the bounds of its pool"
+                    f"{spell_bounds(pool.min_workers, pool.max_workers)}, the bounds of its pool"
                 )
-        if isinstance(self.model, DataflowModel):
-            platform, provided = SimulatedDataflow.name, provides(self.model)
-        else:
-            platform, provided = SimulatedSpark.name, SimulatedSpark.provides
+        platform, provided = self.provided()
         return f"{label} on {platform}: {require(label, platform, self.policy.needs, provided).sentence()}"
+
+    def provided(self) -> tuple[str, AbstractSet[Signal]]:
+        """The platform, and what it provides of this model."""
+        if isinstance(self.model, DataflowModel):
+            return SimulatedDataflow.name, provides(self.model)
+        return SimulatedSpark.name, SimulatedSpark.provides
 
     def simulation(self) -> Simulation:
         """The run, before it begins."""
@@ -103,7 +109,7 @@ class SimulatedSetup:
             pool, trigger = self.model.pool, self.trigger_s
             slots = "1 slot" if pool.slots_per_worker == 1 else f"{pool.slots_per_worker} slots"
             how = "as fast as possible" if trigger is None else f"a batch every {spell_seconds(trigger)}"
-            workers = f"{pool.min_workers} to {pool.max_workers} executors of {slots}"
+            workers = f"{spell_bounds(pool.min_workers, pool.max_workers)} executors of {slots}"
         given = self.experiment
         return f"{self.model.name}, {how}, {spell_seconds(given.duration_s)}, {workers}, seed {given.seed}"
 
@@ -171,6 +177,17 @@ def check_all(setups: Sequence[SimulatedSetup]) -> list[str]:
     return [setup.check() for setup in setups]
 
 
+def find_unfit(setups: Sequence[SimulatedSetup]) -> dict[str, str]:
+    """Label -> what its policy lacks there, for each setup whose policy cannot run."""
+    found = {}
+    for setup in setups:
+        platform, provided = setup.provided()
+        lacking = fit(setup.policy.needs, provided)
+        if not lacking.runs:
+            found[setup.experiment.policy.label] = f"{lacking.sentence()} on {platform}"
+    return found
+
+
 def build_model(
     subject: SimulatedModel, executors: ExecutorBounds | None = None, slo: Slo | None = None
 ) -> ApplicationModel | DataflowModel:
@@ -213,7 +230,7 @@ def _pools_sentence(model: DataflowModel) -> str:
     """How many workers each pool may have, said once where it is the same for all that can be resized."""
     bounds = {(pool.min_workers, pool.max_workers) for pool in model.pools.values()}
     free = {one for one in bounds if one[0] < one[1]} or bounds
-    told = " or ".join(f"{low} to {high}" for low, high in sorted(free))
+    told = " or ".join(spell_bounds(low, high) for low, high in sorted(free))
     return f"{told} workers in each of {len(model.pools)} pools" if len(model.pools) > 1 else f"{told} workers"
 
 

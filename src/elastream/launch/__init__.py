@@ -1,6 +1,6 @@
 """Somebody else's PySpark script, unchanged, with the number of its executors in our hands.
 
-    elastream run --executors 1:8 app.py its arguments
+    elastream run --executors 1..8 app.py its arguments
 
 or through spark-submit, where settings are Spark's properties:
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
-from elastream.config import spark_arguments, spark_defaults
+from elastream.config import set_arguments, spark_arguments, spark_defaults
+from elastream.core.bounds import parse_bounds
 from elastream.core.errors import BadInput
 
-_WITH_VALUE = ("--set", "--conf", "--cluster", "--properties-file")
+_WITH_VALUE = ("--executors", "--config", "--set", "--conf", "--cluster", "--properties-file")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +23,8 @@ class Orders:
     arguments: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Paths of `elastream config` -> values."""
+    config: Path | None = None
+    """A YAML file with more of them, which anything else wins over."""
     conf: Mapping[str, str] = field(default_factory=dict)
     """Spark's properties that win over the script's own."""
     cluster: Path | None = None
@@ -34,6 +37,7 @@ class Orders:
     def as_arguments(self) -> list[str]:
         """The arguments from which `read_orders` makes the same."""
         return [
+            *(["--config", str(self.config)] if self.config else []),
             *(word for key, value in self.settings.items() for word in ("--set", f"{key}={value}")),
             *(word for key, value in self.conf.items() for word in ("--conf", f"{key}={value}")),
             *(["--cluster", str(self.cluster)] if self.cluster else []),
@@ -55,6 +59,8 @@ def read_orders(arguments: Sequence[str]) -> Orders:
     """From the launcher's command line; BadInput if there is no such script."""
     options, rest = _split(arguments)
     parser = _Parser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--executors")
+    parser.add_argument("--config", type=Path)
     parser.add_argument("--set", action="append", default=[])
     parser.add_argument("--conf", action="append", default=[])
     parser.add_argument("--cluster", type=Path)
@@ -67,7 +73,8 @@ def read_orders(arguments: Sequence[str]) -> Orders:
     return Orders(
         script=checked_script(Path(rest[0])),
         arguments=tuple(rest[1:]),
-        settings=assigned(found.set),
+        settings={**set_arguments(found.set), **bounded(found.executors)},
+        config=found.config.absolute() if found.config else None,
         conf=spark_arguments(found.conf),
         cluster=found.cluster,
         properties=found.properties_file,
@@ -91,15 +98,25 @@ def checked_properties(path: Path) -> Path:
     return path.absolute()
 
 
-def assigned(pairs: Sequence[str]) -> dict[str, str]:
-    """What `--set path=value` says."""
-    settings = {}
-    for pair in pairs:
-        path, equals, value = pair.partition("=")
-        if not equals or not path.strip():
-            raise BadInput(f"--set {pair}: write it as path=value")
-        settings[path.strip()] = value.strip()
-    return settings
+def flatten(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings by full path, each with a value that text can spell."""
+    found: dict[str, Any] = {}
+    for path, value in settings.items():
+        if isinstance(value, Mapping):
+            # A guard without settings is one that is on.
+            below = {f"{path}.{key}": item for key, item in value.items()}
+            found |= flatten(below) if below else {path: True}
+        else:
+            found[path] = ",".join(map(str, value)) if isinstance(value, (list, tuple)) else value
+    return found
+
+
+def bounded(text: str | None) -> dict[str, int]:
+    """What `--executors 1..12` says, as settings."""
+    if text is None:
+        return {}
+    low, high = parse_bounds(text, "--executors")
+    return {"executors.min": low, "executors.max": high}
 
 
 def _split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:

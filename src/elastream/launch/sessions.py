@@ -19,6 +19,8 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from elastream.attachment import Attachment, SwitchedOff, attach
+from elastream.config import Settings
+from elastream.core.bounds import spell_bounds
 from elastream.core.errors import BadInput, CannotRun, ElastreamError
 from elastream.core.sanitizer import REDACTION, use_pattern
 from elastream.development.cluster.driver import (
@@ -181,12 +183,12 @@ class Sessions:
     def _own_cluster(self, conf: dict[str, str]) -> dict[str, str]:
         from elastream.development.cluster.local_cluster import ClusterSettings, LocalCluster
 
-        if not is_bounded(self._settings, conf):
+        if not is_bounded(self._settings, conf, self._orders.config):
             self._settings["executors.max"] = fitting_this_machine()
         # What rules the script out is said before a cluster is started for it.
         require_elastic({"spark.decommission.enabled": "true", **conf, MASTER: "spark://of-its-own"})
         if self._cluster is None:
-            room = Room.of(conf, settings_for(self._settings, conf).executors.max)
+            room = Room.of(conf, self._found(conf).executors.max)
             self._say(
                 f"no master is named: starting a cluster on this machine, with room for {so_many(room.executors)}"
             )
@@ -207,7 +209,7 @@ class Sessions:
             context.appName = self._orders.script.name
         if not is_off(conf):
             with self._refusing():
-                for key, value in missing_settings(conf, settings_for(self._settings, conf)).items():
+                for key, value in missing_settings(conf, self._found(conf)).items():
                     conf[key] = value
                     jconf.set(key, value)
                 require_elastic(conf)
@@ -226,19 +228,23 @@ class Sessions:
         context = spark.sparkContext
         with self._refusing():
             conf = dict(context.getConf().getAll())
-            found = settings_for(self._settings, conf)
+            found = self._found(conf)
             self._journal = str(found.journal.folder) if found.journal.folder is not None else None
             slo = found.slo.build()
             self._telling.begin(
-                f"{found.policy} decides on {found.executors.min} to {found.executors.max} executors of "
+                f"{found.policy} decides on {spell_bounds(found.executors.min, found.executors.max)} executors of "
                 f"{context.appName}, {context.applicationId}{f'; SLO: {slo.sentence()}' if slo else ''}"
             )
             try:
-                self._handle = attach(spark, journals=[self._telling], **self._settings)
+                self._handle = attach(spark, config=self._orders.config, journals=[self._telling], **self._settings)
             except (BadInput, CannotRun):
                 raise
             except Exception as error:
                 self._go_on(error)
+
+    def _found(self, conf: dict[str, str]) -> Settings:
+        """What everybody has set, with an application's own properties among it."""
+        return settings_for(self._settings, conf, self._orders.config)
 
     def _around_query(self, original: Callable[..., Any], writer: Any, *args: Any, **kwargs: Any) -> Any:
         # Advice is no reason to keep a query from its start, nor is the want of it.
@@ -250,7 +256,7 @@ class Sessions:
         if self._advised or not isinstance(self._handle, Attachment):
             return
         conf = dict(self._context.getConf().getAll())
-        slots = settings_for(self._settings, conf).executors.max * int(conf.get("spark.executor.cores", "1"))
+        slots = self._found(conf).executors.max * int(conf.get("spark.executor.cores", "1"))
         line = partitions.warning(writer, slots)
         if line is not None:
             self._advised = True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, cast
 
 from elastream.attachment.assembly import GUARDS
@@ -26,16 +27,16 @@ def is_off(conf: Mapping[str, str]) -> bool:
     return conf.get(ENABLED, "true").strip().lower() == "false"
 
 
-def settings_for(given: Mapping[str, Any], conf: Mapping[str, str]) -> Settings:
-    """The settings of the loop, as `attach` will find them."""
+def settings_for(given: Mapping[str, Any], conf: Mapping[str, str], config: Path | None = None) -> Settings:
+    """The settings of the loop, as `attach` will find them; `config` is a YAML file."""
     ours = {key: value for key, value in conf.items() if key.startswith(SPARK_PREFIX) and key != ENABLED}
-    return resolve(given, ours, os.environ, None, defaults=GUARDS).settings
+    return resolve(given, ours, os.environ, config, defaults=GUARDS).settings
 
 
-def is_bounded(given: Mapping[str, Any], conf: Mapping[str, str]) -> bool:
+def is_bounded(given: Mapping[str, Any], conf: Mapping[str, str], config: Path | None = None) -> bool:
     """Whether anybody said how many executors there may be."""
     ours = {key: value for key, value in conf.items() if key.startswith(SPARK_PREFIX) and key != ENABLED}
-    origins = resolve(given, ours, os.environ, None).origins
+    origins = resolve(given, ours, os.environ, config).origins
     return any(origins[f"executors.{name}"].origin != "default" for name in ("min", "max"))
 
 

@@ -5,8 +5,17 @@ parsed quantities all become what the field's type says, or one line tells what 
 """
 
 from elastream.registry.foreign import search_here
-from elastream.registry.hints import UNIT_SUFFIXES
+from elastream.registry.hints import UNIT_SUFFIXES, without_unit
 from elastream.registry.registry import Registry
 from elastream.registry.settings import Setting, check_settings, read_settings, setting
 
-__all__ = ["UNIT_SUFFIXES", "Registry", "Setting", "check_settings", "read_settings", "search_here", "setting"]
+__all__ = [
+    "UNIT_SUFFIXES",
+    "Registry",
+    "Setting",
+    "check_settings",
+    "read_settings",
+    "search_here",
+    "setting",
+    "without_unit",
+]

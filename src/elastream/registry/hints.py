@@ -1,11 +1,18 @@
 """What a field's type says about the values it takes."""
 
+from collections.abc import Collection
 from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 UNIT_SUFFIXES = ("_s", "_rps")
 """Units that a field's name ends with. People may leave them out: `period` is understood as `period_s`."""
+
+
+def without_unit(name: str, others: Collection[str] = ()) -> str:
+    """A field's name as people write it: `period_s` as `period`, unless one of the others has that name."""
+    short = next((name.removesuffix(suffix) for suffix in UNIT_SUFFIXES if name.endswith(suffix)), name)
+    return name if short in others else short
 
 
 @cache

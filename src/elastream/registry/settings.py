@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 from pydantic import ConfigDict, PydanticUserError, TypeAdapter, ValidationError
 
-from elastream.core.errors import BadInput, UnknownName, suggestion
+from elastream.core.errors import BadInput, UnknownName
 from elastream.core.quantity import Quantity, parse_quantity
-from elastream.registry.hints import UNIT_SUFFIXES, hints, is_sequence, leaves, type_words, unit_words
+from elastream.registry.hints import UNIT_SUFFIXES, hints, is_sequence, leaves, type_words, unit_words, without_unit
 
 T = TypeVar("T")
 
@@ -39,8 +39,8 @@ def read_settings(cls: type, settings: Mapping[str, object], label: str) -> dict
     for key, value in settings.items():
         name = field_named(cls, key, label)
         if name in read:
-            raise BadInput(f"{label}: {name} is given twice")
-        read[name] = _read(value, hints(cls)[name], name, label)
+            raise BadInput(f"{label}: {shown_name(cls, name)} is given twice")
+        read[name] = _read(value, hints(cls)[name], name, f"{label}: {shown_name(cls, name)}")
     return read
 
 
@@ -48,7 +48,7 @@ def check_settings(built: object, label: str) -> None:
     """Hold an object built in code to the same rules as one built from text."""
     cls: Any = type(built)
     for f in _settable(cls):
-        _validate(getattr(built, f.name), hints(cls)[f.name], f.name, label)
+        _validate(getattr(built, f.name), hints(cls)[f.name], f"{label}: {shown_name(cls, f.name)}")
 
 
 def field_named(cls: type, key: str, label: str) -> str:
@@ -58,16 +58,19 @@ def field_named(cls: type, key: str, label: str) -> str:
     for name in (plain, *(plain + suffix for suffix in UNIT_SUFFIXES)):
         if name in names:
             return name
-    short = [name.removesuffix(suffix) for name in names for suffix in UNIT_SUFFIXES if name.endswith(suffix)]
-    near = "did you mean" in suggestion(key, [*names, *short])
-    raise UnknownName(f"{label} has no setting", key, [*names, *short] if near else names)
+    raise UnknownName(f"{label} has no setting", key, [shown_name(cls, name) for name in names])
+
+
+def shown_name(cls: type, name: str) -> str:
+    """A setting as people write it."""
+    return without_unit(name, [f.name for f in _settable(cls)])
 
 
 def construct(cls: type[T], given: Mapping[str, object], label: str) -> T:
     """An object from values that were read; the first one that is missing is named."""
     missing = [f.name for f in _settable(cls) if _is_required(f) and f.name not in given]
     if missing:
-        raise BadInput(f"{label} needs the setting {missing[0]!r}")
+        raise BadInput(f"{label} needs the setting {shown_name(cls, missing[0])!r}")
     return cls(**given)
 
 
@@ -75,8 +78,7 @@ def _read(value: object, hint: Any, name: str, label: str) -> object:
     plain = leaves(hint)
     nested = next((leaf for leaf in plain if isinstance(leaf, type) and is_dataclass(leaf)), None)
     if nested is not None and isinstance(value, Mapping):
-        inner = f"{label}: {name}"
-        return construct(nested, read_settings(nested, value, inner), inner)
+        return construct(nested, read_settings(nested, value, label), label)
     if isinstance(value, str) and str not in plain:
         if NoneType in plain and value.strip().lower() in ("none", "null"):
             return None
@@ -84,7 +86,7 @@ def _read(value: object, hint: Any, name: str, label: str) -> object:
             value = [part for part in value.split(",") if part.strip()]
     if plain & {int, float} and str not in plain:
         value = _numbers(value, name, label, is_bool=bool in plain)
-    return _validate(value, hint, name, label)
+    return _validate(value, hint, label)
 
 
 def _numbers(value: object, name: str, label: str, *, is_bool: bool) -> object:
@@ -92,28 +94,28 @@ def _numbers(value: object, name: str, label: str, *, is_bool: bool) -> object:
     if isinstance(value, (list, tuple)):
         return [_numbers(item, name, label, is_bool=is_bool) for item in value]
     if isinstance(value, bool) and not is_bool:
-        raise BadInput(f"{label}: {name}: found {value}; it must be a number")
+        raise BadInput(f"{label}: found {value}; it must be a number")
     if isinstance(value, str):
         try:
             value = parse_quantity(value)
         except BadInput as wrong:
-            raise BadInput(f"{label}: {name}: {wrong}") from None
+            raise BadInput(f"{label}: {wrong}") from None
     if not isinstance(value, Quantity):
         return value
     if value.unit == "s" and not name.endswith("_s"):
-        raise BadInput(f"{label}: {name}: found the duration {value}; it must be a plain number")
+        raise BadInput(f"{label}: found the duration {value}; it must be a plain number")
     if value.unit == "%" and name.endswith(UNIT_SUFFIXES):
-        raise BadInput(f"{label}: {name}: found the share {value}; it must be a {unit_words(name)}")
+        raise BadInput(f"{label}: found the share {value}; it must be a {unit_words(name)}")
     return value.value
 
 
-def _validate(value: object, hint: Any, name: str, label: str) -> object:
+def _validate(value: object, hint: Any, label: str) -> object:
     try:
         return _adapter(hint).validate_python(value)
     except ValidationError as wrong:
         message = wrong.errors(include_url=False)[0]["msg"].replace("Input should be", "it must be")
         found = str(value) if isinstance(value, Quantity) else repr(value)
-        raise BadInput(f"{label}: {name}: found {found}; {message[0].lower()}{message[1:]}") from None
+        raise BadInput(f"{label}: found {found}; {message[0].lower()}{message[1:]}") from None
 
 
 @cache

@@ -72,6 +72,8 @@ class Strip:
     """The largest value, in words."""
     limits: Sequence[AxisMark] = field(default_factory=tuple)
     """Lines that ought not to be passed."""
+    prefix: str = ""
+    """Of its ids, where a page has the strips of several runs."""
 
 
 def drawn(strip: Strip, axis: Axis) -> Html:
@@ -82,11 +84,11 @@ def drawn(strip: Strip, axis: Axis) -> Html:
         element("span", *(_legend(curve) for curve in strip.curves if curve.in_legend), class_="legend"),
         element("span", strip.peak, class_="peak"),
     )
-    top = strip.scale[-1].at
+    top, key = strip.scale[-1].at, f"{strip.prefix}{strip.name}"
     picture = element(
         "svg",
-        element("title", strip.title, id=f"{strip.name}-title"),
-        element("desc", strip.description, id=f"{strip.name}-desc"),
+        element("title", strip.title, id=f"{key}-title"),
+        element("desc", strip.description, id=f"{key}-desc"),
         element(
             "svg",
             *_shading(axis),
@@ -112,7 +114,7 @@ def drawn(strip: Strip, axis: Axis) -> Html:
         ),
         class_="plot",
         role="img",
-        aria_labelledby=f"{strip.name}-title {strip.name}-desc",
+        aria_labelledby=f"{key}-title {key}-desc",
     )
     return element("figure", heading, picture, class_=f"strip {strip.name}")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from elastream.core.bounds import parse_bounds
 from elastream.core.errors import CannotRun
 from elastream.spark.scale.managers import find_manager
 from elastream.spark.scale.managers.manager import Conf
@@ -22,9 +23,9 @@ class SessionSetting:
     reason: str
 
 
-def session_settings(executors: tuple[int, int] = (1, 12), cores: int = 1) -> tuple[SessionSetting, ...]:
+def session_settings(executors: tuple[int, int] | str = (1, 12), cores: int = 1) -> tuple[SessionSetting, ...]:
     """Everything `configure` sets, with its reason."""
-    slots = executors[1] * cores
+    slots = parse_bounds(executors, "executors")[1] * cores
     return (
         SessionSetting(
             "spark.dynamicAllocation.enabled", "false", "two who set the number of executors undo each other's work"
@@ -71,11 +72,11 @@ def session_settings(executors: tuple[int, int] = (1, 12), cores: int = 1) -> tu
     )
 
 
-def configure(builder: Any, executors: tuple[int, int] = (1, 12), cores: int | None = None) -> Any:
+def configure(builder: Any, executors: tuple[int, int] | str = (1, 12), cores: int | None = None) -> Any:
     """Set what an elastic session needs on a `SparkSession.builder`; what the user has set stays.
 
-    `cores` are those of one executor; without them, what the builder says, or 1. `elastream.session_settings()` lists
-    every setting with its reason.
+    `executors` are both bounds: `(1, 12)` or `"1..12"`. `cores` are those of one executor; without them, what the
+    builder says, or 1. `elastream.session_settings()` lists every setting with its reason.
     """
     given = getattr(builder, "_options", {})
     if cores is None:

@@ -93,7 +93,7 @@ def doors(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     with redirect_stdout(StringIO()):
         outcome = simulation.run([watch, view])
     arguments = [f"--model={case.model}", f"--workload={case.load}", f"--policy={case.policy}", f"--slo={SLO_S:g}s"]
-    arguments += [f"--minutes={MINUTES}", f"--tick={TICK_S:g}s", *(f"--fault={fault}" for fault in case.faults)]
+    arguments += [f"--duration={MINUTES}m", f"--tick={TICK_S:g}s", *(f"--fault={fault}" for fault in case.faults)]
     with redirect_stdout(told):
         assert main(["simulate", *arguments, "--json", "--out", str(out)]) == 0
     (folder,) = out.iterdir()

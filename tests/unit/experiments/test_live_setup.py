@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from elastream.cli.commands.live import LIVE, planned
+from elastream.cli.commands.live import LIVE, planned, read_sources
 from elastream.config import settings_of
 from elastream.core.errors import BadInput
 from elastream.experiments.experiment import NamedSettings, parse_experiment
@@ -16,7 +16,7 @@ from tests.unit.experiments.test_experiment import SIMULATED
 
 
 def test_what_the_demo_runs_is_an_experiment_that_can_be_written_down_and_set_up_again() -> None:
-    setup = planned(**LIVE)
+    setup = planned(read_sources({}), **LIVE)
     again = set_up_live(parse_experiment(json.loads(json.dumps(setup.experiment.as_json()))))
     assert again == setup
     assert again.options == setup.options
@@ -46,5 +46,5 @@ def test_a_model_does_not_run_live() -> None:
 )
 def test_what_cannot_be_run_is_told_before_anything_is_started(change: dict[str, object], line: str) -> None:
     with pytest.raises(BadInput) as wrong:
-        planned(**{**LIVE, **change})
+        planned(read_sources({}), **{**LIVE, **change})
     assert str(wrong.value).startswith(line)

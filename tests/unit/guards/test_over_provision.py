@@ -25,5 +25,5 @@ def test_what_stays_already_has_its_share() -> None:
 
 @pytest.mark.parametrize("factor", [0.9, 0.0, -1.0, float("nan"), float("inf")])
 def test_a_factor_that_takes_away_is_refused(factor: float) -> None:
-    with pytest.raises(BadInput, match=r"guards: over_provision: factor is .*; it must be at least 1"):
+    with pytest.raises(BadInput, match=r"guard over-provision: factor is .*; it must be at least 1"):
         OverProvision(factor=factor)

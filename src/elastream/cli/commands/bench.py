@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from elastream.cli.parsing.completion import complete_jobs
 from elastream.cli.parsing.options import Json
 from elastream.cli.terminal.output import console, print_json, print_line, print_table, tell
 from elastream.core.errors import BadInput, ElastreamError
@@ -14,16 +15,23 @@ from elastream.core.errors import BadInput, ElastreamError
 if TYPE_CHECKING:
     from elastream.jobs.benching import BenchPlan, BenchResult
 
-FLAGS = {"rows": "--events", "seed": "--seed", "duration": "--for"}
+FLAGS = {"rows": "--events", "seed": "--seed", "duration": "--duration"}
 """Options of events that the command has as flags."""
 
 
 def bench(
-    job: Annotated[str, typer.Argument(metavar="JOB", help="A job of `elastream jobs`, with settings if you like.")],
-    events: Annotated[str, typer.Option(metavar="N", help="How many events to work through: 1M, 500k.")] = "1M",
+    job: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME(KEY=VALUE)",
+            help="A job of `elastream jobs`, with settings if wanted.",
+            autocompletion=complete_jobs,
+        ),
+    ],
+    events: Annotated[str, typer.Option(metavar="NUMBER", help="How many events to work through: 1M, 500k.")] = "1M",
     rate: Annotated[
         str | None,
-        typer.Option(metavar="ROWS", help="Events/s of the second part; without it, half of the throughput."),
+        typer.Option(metavar="RATE", help="Events/s of the second part; without it, half of the throughput."),
     ] = None,
     sink: Annotated[str, typer.Option(metavar="NAME", help="noop, memory, parquet or kafka.")] = "parquet",
     option: Annotated[
@@ -34,8 +42,8 @@ def bench(
         list[str] | None,
         typer.Option(metavar="KEY=VALUE", help="Of sink kafka: topic, kafka.bootstrap.servers; may be repeated."),
     ] = None,
-    paced_for: Annotated[str, typer.Option("--for", metavar="TIME", help="How long the second part is.")] = "15s",
-    seed: Annotated[int, typer.Option(min=0, help="Of the events.")] = 0,
+    duration: Annotated[str, typer.Option(metavar="DURATION", help="How long the second part is.")] = "15s",
+    seed: Annotated[int, typer.Option(min=0, metavar="NUMBER", help="Of the events.")] = 0,
     json: Json = False,
 ) -> None:
     """Measure a job on Spark inside this process: throughput and state, then delay and result latency.
@@ -70,7 +78,7 @@ def bench(
             events=round(_number(events, "--events")),
             rate_rps=None if rate is None else _number(rate, "--rate"),
             sink=sink,
-            paced_s=read_seconds(paced_for, "--for"),
+            paced_s=read_seconds(duration, "--duration"),
             seed=seed,
             options=read_event_options(option or (), chosen, FLAGS),
             kafka=kafka,
@@ -167,7 +175,7 @@ def _lines(plan: BenchPlan, result: BenchResult) -> list[tuple[str, str]]:
         lines.append(("last to result", f"{spelt(result.results.last)}  from its last input"))
         if result.results.flushed:
             more = f"{result.results.flushed:,} results left out: the end of the input let them out, not their time"
-            lines.append(("", f"{more}; --for or --option timeFactor=N shows more of them"))
+            lines.append(("", f"{more}; --duration or --option timeFactor=N shows more of them"))
     return lines
 
 

@@ -40,9 +40,13 @@ cluster = typer.Typer(
 
 @cluster.command()
 def up(
-    workers: Annotated[int, typer.Option(help="Worker processes.")] = 2,
-    cores: Annotated[int, typer.Option(help="Cores that each worker offers; may be more than there are.")] = 6,
-    memory: Annotated[str, typer.Option(help="Memory that each worker offers, such as 512m or 4g.")] = "4g",
+    workers: Annotated[int, typer.Option(metavar="NUMBER", help="Worker processes.")] = 2,
+    cores: Annotated[
+        int, typer.Option(metavar="NUMBER", help="Cores that each worker offers; may be more than there are.")
+    ] = 6,
+    memory: Annotated[
+        str, typer.Option(metavar="SIZE", help="Memory that each worker offers, such as 512m or 4g.")
+    ] = "4g",
     folder: Folder = None,
     json: Json = False,
 ) -> None:

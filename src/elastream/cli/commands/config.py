@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-import typer
-
-from elastream.cli.parsing.options import Conf, ConfigFile, Json
+from elastream.cli.parsing.options import Assignments, ConfigFile, Json, OwnConf
 from elastream.cli.terminal.output import console, print_json, print_table
 from elastream.core.errors import BadInput
 
@@ -16,11 +14,9 @@ if TYPE_CHECKING:
 
 
 def config(
-    assignments: Annotated[
-        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="A setting by its path; may be repeated.")
-    ] = None,
-    conf: Conf = None,
     config: ConfigFile = None,
+    assignments: Assignments = None,
+    conf: OwnConf = None,
     json: Json = False,
 ) -> None:
     """Show every setting, its value, and where the value came from.
@@ -36,26 +32,13 @@ def config(
 
     ELASTREAM_SLO__DELAY=30s elastream config --conf spark.elastream.policy=lag-proportional
     """
-    from elastream.config import resolve, spark_arguments
-    from elastream.core.sanitizer import REDACTION, use_pattern
+    from elastream.cli.parsing.setting_sources import SettingSources
 
-    spark = spark_arguments(conf or [])
-    use_pattern(spark.get(REDACTION))
-    rows = _rows(resolve(_assigned(assignments or []), spark, os.environ, config))
+    rows = _rows(SettingSources({}, config, assignments, conf).resolve())
     if json:
         print_json({path: {"value": value, "from": origin} for path, value, origin in rows})
     else:
         _print(rows)
-
-
-def _assigned(pairs: list[str]) -> dict[str, Any]:
-    flags: dict[str, Any] = {}
-    for pair in pairs:
-        path, equals, value = pair.partition("=")
-        if not equals or not path.strip():
-            raise BadInput(f"--set {pair}: write it as path=value")
-        flags[path.strip()] = value.strip()
-    return flags
 
 
 def _rows(found: Resolution) -> list[tuple[str, object, str]]:
@@ -86,15 +69,33 @@ def _policy_defaults(found: Resolution) -> list[tuple[str, object, str]]:
     ]
 
 
+def _shown(path: str, others: Sequence[str]) -> str:
+    """A path as people write it: without units, and guards by their names."""
+    from elastream.config import guard_name
+    from elastream.registry import without_unit
+
+    group, dot, rest = path.partition(".")
+    if group != "guards":
+        return without_unit(path, others)
+    guard, dot_below, setting = without_unit(rest).partition(".")
+    return f"{group}{dot}{guard_name(guard)}{dot_below}{setting}"
+
+
 def _print(rows: list[tuple[str, object, str]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from elastream.cli.terminal.settings_table import value_text
+
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for heading in ("setting", "value", "from"):
         table.add_column(heading, overflow="fold", no_wrap=heading == "setting")
+    paths = [path for path, _, _ in rows]
     for path, value, origin in rows:
-        text = "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+        # `slo.delay` is in seconds too; its name says so by itself.
+        text = value_text("delay_s" if path == "slo.delay" else path, value)
         is_default = origin == "default"
-        table.add_row(path, Text(text, style="" if is_default else "bold"), Text(origin, style="dim" * is_default))
+        table.add_row(
+            _shown(path, paths), Text(text, style="" if is_default else "bold"), Text(origin, style="dim" * is_default)
+        )
     print_table(console(), table)

@@ -23,7 +23,12 @@ def demo(
     simulated: Annotated[
         bool, typer.Option("--simulated", help="Compare three policies on the simulator instead; takes seconds.")
     ] = False,
-    last: Annotated[int, typer.Option(min=0, help="Simulated: how many sentences of why to print.")] = 6,
+    executors: Annotated[
+        str | None, typer.Option(metavar="MIN..MAX", help="Bounds. Default: 1..5; simulated: the model's.")
+    ] = None,
+    last: Annotated[
+        int, typer.Option(min=0, metavar="NUMBER", help="Simulated: how many sentences of why to print.")
+    ] = 6,
 ) -> None:
     """Real executors come and go under a running query while its load rises, spikes and falls; about 4.5 minutes.
 
@@ -37,14 +42,15 @@ def demo(
     elastream demo --simulated --last 20
     """
     if simulated:
-        _simulated(last)
+        _simulated(executors, last)
         return
-    from elastream.cli.commands.live import LIVE, planned, run
+    from elastream.cli.commands.live import LIVE, planned, read_sources, run
+    from elastream.cli.parsing.setting_sources import read_flags
 
-    run(planned(**LIVE), None)
+    run(planned(read_sources(read_flags(executors=executors)), **LIVE), None)
 
 
-def _simulated(last: int) -> None:
+def _simulated(executors: str | None, last: int) -> None:
     from pathlib import Path
     from tempfile import TemporaryDirectory
 
@@ -57,7 +63,7 @@ def _simulated(last: int) -> None:
     from elastream.journal.reader import read
     from elastream.journal.story import sentences
 
-    setups = [set_up_simulation(experiment) for experiment in simulated_demonstration()]
+    setups = [set_up_simulation(experiment) for experiment in simulated_demonstration(_bounds(executors))]
     check_all(setups)
     screen = console()
     screen.print("A streaming query on simulated Spark, under a load that rises, spikes and falls.")
@@ -80,6 +86,12 @@ def _simulated(last: int) -> None:
     screen.print("Where to go next")
     for command, what in NEXT:
         screen.print(f"  {command:<28}{what}")
+
+
+def _bounds(executors: str | None) -> tuple[int, int] | None:
+    from elastream.core.bounds import parse_bounds
+
+    return None if executors is None else parse_bounds(executors, "--executors")
 
 
 def _verdict(best: Run) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from elastream.cli.parsing.completion import complete_jobs
 from elastream.cli.parsing.options import Json
 from elastream.cli.terminal.output import console, is_drawable, print_json, print_table, tell
 from elastream.core.errors import BadInput
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
 
 
 def jobs(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Show one job and its settings.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME]", help="Show one job and its settings.", autocompletion=complete_jobs),
+    ] = None,
     topology: Annotated[
         bool, typer.Option("--topology", help="Run it on a few events, and draw the operators that Spark makes of it.")
     ] = False,

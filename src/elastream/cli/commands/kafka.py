@@ -39,8 +39,12 @@ kafka = typer.Typer(
 
 @kafka.command()
 def up(
-    port: Annotated[int | None, typer.Option(help="Port on loopback; any free one if not named.")] = None,
-    heap: Annotated[str, typer.Option(help="Memory for the broker's heap, such as 512m or 2g.")] = "512m",
+    port: Annotated[
+        int | None, typer.Option(metavar="NUMBER", help="Port on loopback; any free one if not named.")
+    ] = None,
+    heap: Annotated[
+        str, typer.Option(metavar="SIZE", help="Memory for the broker's heap, such as 512m or 2g.")
+    ] = "512m",
     folder: Folder = None,
     json: Json = False,
 ) -> None:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from elastream.cli.parsing.options import GuardTexts
-from elastream.cli.terminal.output import console, print_line, tell
+from elastream.cli.parsing.completion import complete_jobs, complete_policies, complete_workloads
+from elastream.cli.parsing.options import Assignments, ConfigFile, GuardTexts, Json, OwnConf
+from elastream.cli.terminal.output import console, print_json, print_line, tell
 from elastream.core.errors import BadInput, ElastreamError
 
 if TYPE_CHECKING:
+    from elastream.cli.parsing.setting_sources import SettingSources
     from elastream.cli.terminal.live_view import LiveView
+    from elastream.config import Resolution
     from elastream.experiments.live_run import LiveResult, LiveSetup
 
 LIVE: dict[str, Any] = {
@@ -24,24 +28,32 @@ LIVE: dict[str, Any] = {
     "sink_options": [],
     # It rises, is calm for a while, has a spike of seven times what it began with, and falls.
     "workload": "(110 + ramp(0..130, at=25s, for=15s)) * ramp(1..0.3, at=135s, for=10s) + spike(510, at=70s, for=20s)",
-    # The window of a policy in production is a minute; here all of it passes in three.
-    "policy": "lag-proportional(interval=2s, window=10s)",
-    # Every executor is a Java process and a Python one: two cores can start only few at once.
-    "executors": "1..5",
-    "slo": "30s",
     "duration": "190s",
     # Each batch has a cost of its own, which on a few cores grows with the executors: not too many of them.
     "trigger": "5s",
-    "tick": "2s",
     "capacity": "250",
     "time_scale": 1.0,
-    # Patience, likewise, is half of what it is in production.
-    "guards": ["hysteresis(patience=1)"],
     "seed": 0,
     "master": None,
     "cold": False,
 }
 """What `elastream demo` runs, and what `elastream live` begins with."""
+
+SETTINGS: dict[str, Any] = {
+    # The window of a policy in production is a minute; here all of it passes in three.
+    "policy": "lag-proportional",
+    "policy_settings": {"interval_s": 2, "window_s": 10},
+    # Every executor is a Java process and a Python one: two cores can start only few at once.
+    "executors": "1..5",
+    "slo.delay": 30,
+    "tick_s": 2,
+    # Patience, likewise, is half of what it is in production.
+    "guards.hysteresis.patience": 1,
+}
+"""The defaults of its settings."""
+
+OWN = ("policy", "executors.", "slo.", "tick_s", "guards.", "journal.folder")
+"""Settings that a plan has a place for; a run begins with the lower bound, and its journal is kept in its folder."""
 
 FLAGS = {
     "workload": "--workload", "seed": "--seed", "duration": "--duration", "rows": "--duration",
@@ -52,9 +64,16 @@ FLAGS = {
 
 def live(
     job: Annotated[
-        str, typer.Option(metavar="NAME(KEY=VALUE)", help="What to run: a job of `elastream jobs`, with settings.")
+        str,
+        typer.Option(
+            metavar="NAME(KEY=VALUE)",
+            help="What to run: a job of `elastream jobs`, with settings.",
+            autocompletion=complete_jobs,
+        ),
     ] = LIVE["job"],
-    workload: Annotated[str, typer.Option(metavar="TEXT", help="The load, as text.")] = LIVE["workload"],
+    workload: Annotated[
+        str, typer.Option(metavar="TEXT", help="The load, as text.", autocompletion=complete_workloads)
+    ] = LIVE["workload"],
     option: Annotated[
         list[str] | None,
         typer.Option(metavar="KEY=VALUE", help="An option of the events: keys, disorder ...; may be repeated."),
@@ -66,20 +85,31 @@ def live(
         list[str] | None,
         typer.Option(metavar="KEY=VALUE", help="Of sink kafka: topic, kafka.bootstrap.servers; may be repeated."),
     ] = None,
-    policy: Annotated[str, typer.Option(metavar="NAME(KEY=VALUE)", help="What decides.")] = LIVE["policy"],
-    executors: Annotated[str, typer.Option(metavar="MIN..MAX", help="Bounds of the executors.")] = LIVE["executors"],
-    slo: Annotated[str, typer.Option(metavar="TIME", help="99 of 100 records are to be committed in it.")] = LIVE[
-        "slo"
-    ],
-    duration: Annotated[str, typer.Option(metavar="TIME", help="How long events arrive.")] = LIVE["duration"],
-    trigger: Annotated[str, typer.Option(metavar="TIME|asap", help="When batches start.")] = LIVE["trigger"],
-    tick: Annotated[str, typer.Option(metavar="TIME", help="Time between two looks.")] = LIVE["tick"],
+    policy: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME(KEY=VALUE)",
+            help="What decides. Default: lag-proportional(interval=2s, window=10s).",
+            autocompletion=complete_policies,
+        ),
+    ] = None,
+    executors: Annotated[str | None, typer.Option(metavar="MIN..MAX", help="Bounds. Default: 1..5.")] = None,
+    slo: Annotated[
+        str | None,
+        typer.Option(metavar="DURATION", help="99 of 100 records are to be committed within this time. Default: 30s."),
+    ] = None,
+    duration: Annotated[str, typer.Option(metavar="DURATION", help="How long events arrive.")] = LIVE["duration"],
+    trigger: Annotated[str, typer.Option(metavar="DURATION|asap", help="Time between batches.")] = LIVE["trigger"],
+    tick: Annotated[str | None, typer.Option(metavar="DURATION", help="Time between two looks. Default: 2s.")] = None,
     capacity: Annotated[
-        str, typer.Option(metavar="ROWS|real", help="Rows/s that a slot is limited to; real: what the machine gives.")
+        str, typer.Option(metavar="RATE|real", help="Rows/s that a slot is limited to; real: what the machine gives.")
     ] = LIVE["capacity"],
-    time_scale: Annotated[float, typer.Option(metavar="FACTOR", help="The load's time passes so much faster.")] = 1.0,
+    time_scale: Annotated[float, typer.Option(metavar="NUMBER", help="The load's time passes so much faster.")] = 1.0,
     guard: GuardTexts = None,
-    seed: Annotated[int, typer.Option(help="Of the workload's noise and of the events.")] = 0,
+    config: ConfigFile = None,
+    assignments: Assignments = None,
+    conf: OwnConf = None,
+    seed: Annotated[int, typer.Option(metavar="NUMBER", help="Of the workload's noise and of the events.")] = 0,
     master: Annotated[
         str | None,
         typer.Option(
@@ -89,7 +119,8 @@ def live(
         ),
     ] = None,
     cold: Annotated[bool, typer.Option("--cold", help="Do not run the query over a few events first.")] = False,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Keep output, journal and page here.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Keep output, journal and page there.")] = None,
+    json: Json = False,
 ) -> None:
     """Run a job on real executors under a moving load, and watch them come and go; then check every result.
 
@@ -105,29 +136,42 @@ def live(
 
     elastream live --workload 'constant(2k) + spike(3k, at=60s, for=20s)' --slo 10s --out runs/live
     """
+    from elastream.cli.parsing.setting_sources import read_flags
+
+    flags = read_flags(policy=policy, executors=executors, slo=slo, tick=tick, guards=guard)
     run(
         planned(
-            job=job, workload=workload, policy=policy, executors=executors, slo=slo, duration=duration,
-            trigger=trigger, tick=tick, capacity=capacity, time_scale=time_scale, guards=guard or LIVE["guards"],
-            seed=seed, master=master, options=option or [], sink=sink, sink_options=sink_option or [], cold=cold,
+            read_sources(flags, config, assignments, conf), job=job, workload=workload, duration=duration,
+            trigger=trigger, capacity=capacity, time_scale=time_scale, seed=seed, master=master,
+            options=option or [], sink=sink, sink_options=sink_option or [], cold=cold,
         ),
         out,
+        json=json,
     )  # fmt: skip
 
 
+def read_sources(
+    flags: Mapping[str, Any],
+    config: Path | None = None,
+    assignments: Sequence[str] | None = None,
+    conf: Sequence[str] | None = None,
+) -> SettingSources:
+    """Where the settings of a live run come from."""
+    from elastream.attachment.assembly import GUARDS
+    from elastream.cli.parsing.setting_sources import SettingSources
+
+    return SettingSources(flags, config, assignments, conf, defaults={**GUARDS, **SETTINGS})
+
+
 def planned(
+    sources: SettingSources,
     *,
     job: str,
     workload: str,
-    policy: str,
-    executors: str,
-    slo: str | None,
     duration: str,
     trigger: str,
-    tick: str,
     capacity: str,
     time_scale: float,
-    guards: list[str],
     seed: int,
     master: str | None,
     options: list[str],
@@ -139,16 +183,17 @@ def planned(
     from elastream.cli.commands.jobs import read_job
     from elastream.cli.parsing.event_options import read_event_options
     from elastream.cli.parsing.pairs import read_pairs
-    from elastream.cli.parsing.texts import read_bounds, read_guards, read_seconds
+    from elastream.cli.parsing.texts import read_seconds
     from elastream.config import settings_of
-    from elastream.core.slo import Slo
-    from elastream.experiments.experiment import ExecutorBounds, Experiment, LiveJob, NamedSettings
+    from elastream.experiments.experiment import ExecutorBounds, Experiment, LiveJob, NamedSettings, write_settings
     from elastream.experiments.live_run import set_up_live
-    from elastream.experiments.named_settings import choose_guards, parse_policy
+    from elastream.experiments.named_settings import choose_guards
     from elastream.jobs.catalogue import jobs
+    from elastream.policies import policies
 
+    found = sources.resolve()
+    settings = found.settings
     built = read_job(job)
-    low, high = read_bounds(executors, "--executors")
     subject = LiveJob(
         job=NamedSettings.of(jobs.name_of(built), settings_of(built), written=job),
         trigger_s=None if trigger == "asap" else read_seconds(trigger, "--trigger"),
@@ -158,6 +203,7 @@ def planned(
         sink=sink,
         sink_options=tuple(read_pairs(sink_options, "--sink-option").items()),
         master=master,
+        settings_text=write_settings(_others(found)),
         warm_up=not cold,
     )
     return set_up_live(
@@ -165,14 +211,27 @@ def planned(
             subject=subject,
             workload=workload,
             duration_s=read_seconds(duration, "--duration"),
-            policy=parse_policy(policy),
-            guards=choose_guards(read_guards(guards)),
-            executors=ExecutorBounds(min=low, max=high, start=low),
-            slo=Slo(delay_s=read_seconds(slo, "--slo")) if slo is not None else None,
-            tick_s=read_seconds(tick, "--tick"),
+            policy=NamedSettings.of(
+                settings.policy, settings_of(policies.build(settings.policy, settings.policy_settings))
+            ),
+            guards=choose_guards(settings.guards),
+            executors=ExecutorBounds(
+                min=settings.executors.min, max=settings.executors.max, start=settings.executors.min
+            ),
+            slo=settings.slo.build(),
+            tick_s=settings.tick_s,
             seed=seed,
         )
     )
+
+
+def _others(found: Resolution) -> dict[str, Any]:
+    """What was set that has no place of its own in an experiment."""
+    return {
+        path: value
+        for path, (value, _) in found.origins.items()
+        if not found.is_default(path) and not path.startswith(OWN)
+    }
 
 
 def _capacity(text: str) -> float | None:
@@ -190,47 +249,64 @@ def _capacity(text: str) -> float | None:
     return rows_per_s
 
 
-def run(setup: LiveSetup, out: Path | None) -> None:
+def run(setup: LiveSetup, out: Path | None, *, json: bool = False) -> None:
     """Run, show, judge, and leave a page behind."""
     from tempfile import mkdtemp
 
     from elastream.cli.terminal.live_view import LiveView
+    from elastream.core.bounds import spell_bounds
     from elastream.experiments.live_run import run_live
 
     folder = out if out is not None else Path(mkdtemp(prefix="elastream-live-"))
     if folder.exists() and any(folder.iterdir()):
         raise BadInput(f"--out {folder}: the folder is not empty; choose another one")
     folder.mkdir(parents=True, exist_ok=True)
-    experiment, (low, high) = setup.experiment, setup.executors
+    experiment = setup.experiment
     view = LiveView(
         experiment.duration_s,
-        title=f"{experiment.policy.name} on {low} to {high} executors",
+        title=f"{experiment.policy.name} on {spell_bounds(*setup.executors)} executors",
         tick_s=experiment.tick_s,
         slo=experiment.slo,
         notes=[setup.capacity.note()] if setup.capacity else [],
+        plain=json,
     )
     for line in setup.scale.lines() if setup.scale.factor != 1.0 else ():
         tell(line)
     with view:
         result = run_live(setup, folder, view)
-    _report(result, view, folder)
+    _report(setup, result, view, folder, json=json)
 
 
-def _report(result: LiveResult, view: LiveView, folder: Path) -> None:
+def _report(setup: LiveSetup, result: LiveResult, view: LiveView, folder: Path, *, json: bool) -> None:
     judged = [result.verdict.sentence] if result.verdict is not None else []
     times = _latencies(result)
     page = result.draw_page([*judged, *(f"{what}: {spelt}" for what, spelt in times)])
-    screen = console()
-    screen.print()
-    for line in [*judged, *view.verdict()]:
-        print_line(screen, line)
-    for what, spelt in times:
-        print_line(screen, what)
-        print_line(screen, f"  {spelt}")
-    print_line(screen, f"the run as a page: {page}")
-    print_line(screen, f"why, as sentences: elastream why {folder}")
+    if json:
+        print_json(_as_json(setup, result, page, view.verdict()))
+    else:
+        screen = console()
+        screen.print()
+        for line in [*judged, *view.verdict()]:
+            print_line(screen, line)
+        for what, spelt in times:
+            print_line(screen, what)
+            print_line(screen, f"  {spelt}")
+        print_line(screen, f"the run as a page: {page}")
+        print_line(screen, f"why, as sentences: elastream why {folder}")
     if result.verdict is not None and not result.verdict.right:
         raise ElastreamError(result.verdict.sentence)
+
+
+def _as_json(setup: LiveSetup, result: LiveResult, page: Path, kept: Sequence[str]) -> dict[str, Any]:
+    return {
+        "job": setup.name,
+        "emulated": setup.capacity.note() if setup.capacity else None,
+        **result.run.as_json(),
+        **result.as_json(),
+        "kept": next(iter(kept), None),
+        "folder": str(result.run.folder),
+        "page": str(page),
+    }
 
 
 def _latencies(result: LiveResult) -> list[tuple[str, str]]:

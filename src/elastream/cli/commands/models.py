@@ -5,29 +5,36 @@ from typing import Annotated
 
 import typer
 
+from elastream.cli.parsing.completion import complete_models
 from elastream.cli.parsing.options import Json
 from elastream.cli.terminal.output import console, print_json, print_table, tell
 from elastream.core.errors import BadInput
 
 
 def models(
-    json: Json = False,
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME]", help="Show the numbers of one model.", autocompletion=complete_models),
+    ] = None,
     measure: Annotated[
-        Path | None, typer.Option(metavar="JOURNAL", help="Make a model from a recorded run whose load moved.")
+        Path | None, typer.Option(metavar="FOLDER", help="Make a model from the journal of a run whose load moved.")
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where the measured model goes.")] = None,
     partitions: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Model it cut into so many partitions: what a task costs was measured."),
+        typer.Option(min=1, metavar="NUMBER", help="Cut it into so many partitions: what a task costs was measured."),
     ] = None,
+    json: Json = False,
 ) -> None:
-    """List the models that the simulator comes with, or measure one from a recorded run.
+    """List the models that the simulator comes with, show the numbers of one, or measure one from a recorded run.
 
     A model of your own is a YAML file; `elastream simulate --model job.yaml` reads it.
 
     [bold]Examples[/bold]
 
     elastream models
+
+    elastream models wordcount
 
     elastream live --job wordcount --out runs/wordcount
 
@@ -36,8 +43,25 @@ def models(
     elastream models --measure runs/wordcount/journal --partitions 12 --out wordcount.yaml
     """
     if measure is not None:
-        _measure(measure, out, partitions)
-        return
+        _measure(measure, out, partitions, json=json)
+    elif name is not None:
+        _show(name, json=json)
+    else:
+        _list(json=json)
+
+
+def _show(name: str, *, json: bool) -> None:
+    from elastream.cli.terminal.model_numbers import describe_model, print_model
+    from elastream.simulator.catalogue import any_model
+
+    model = any_model(name)
+    if json:
+        print_json(describe_model(model))
+    else:
+        print_model(model)
+
+
+def _list(*, json: bool) -> None:
     from rich.table import Table
 
     from elastream.simulator.catalogue import MODELS, any_model, measured_jobs
@@ -70,10 +94,13 @@ def models(
         table.add_row(model.name, "micro-batch", model.doc)
     for job in PUBLISHED.values():
         table.add_row(job.name, "continuous", job.doc)
-    print_table(console(), table)
+    screen = console()
+    print_table(screen, table)
+    screen.print()
+    screen.print("The numbers of one, and where they were measured: elastream models NAME")
 
 
-def _measure(journal: Path, out: Path | None, partitions: int | None) -> None:
+def _measure(journal: Path, out: Path | None, partitions: int | None, *, json: bool) -> None:
     from elastream.experiments.run_folder import find_journal
     from elastream.journal.reader import read
     from elastream.simulator.calibration import cut_into, measured
@@ -97,4 +124,7 @@ def _measure(journal: Path, out: Path | None, partitions: int | None) -> None:
         tell(
             f"{query.name}: {rate}, {len(query.stages)} stages, {query.plan_s + query.commit_s:.2f} s per batch beside"
         )
+    if json:
+        print_json({"name": model.name, "file": str(out), "doc": model.doc, "queries": [q.name for q in model.queries]})
+        return
     console().print(f"the model: {out}; try: elastream simulate --model {out}")

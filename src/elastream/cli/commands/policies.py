@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from elastream.cli.parsing.completion import complete_policies
 from elastream.cli.parsing.options import Json
 from elastream.cli.terminal.output import console, print_json, print_table
 
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
 
 
 def policies(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Show one policy and its settings.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME]", help="Show one policy and its settings.", autocompletion=complete_policies),
+    ] = None,
     json: Json = False,
 ) -> None:
     """List the policies and on which platform each can run, or show the settings of one.
@@ -104,13 +108,14 @@ def _about_all() -> Table:
 
     from elastream.cli.terminal.settings_table import default_text
     from elastream.policies import policies as known
+    from elastream.registry.settings import shown_name
 
     table = _table("policy", "what it does, where it comes from, its settings")
     for name in known.names():
         of = _preset_of(name)
         usual = known.settings(of) if of else ()
         settings = [one for one in known.settings(name) if one not in usual]
-        spelt = ", ".join(f"{one.name}={default_text(one)}" for one in settings)
+        spelt = ", ".join(f"{shown_name(known.get(name), one.name)}={default_text(one)}" for one in settings)
         origin = f"{of}, but for these settings:" if of else _origin(name)
         table.add_row(name, Text.assemble(known.doc(name), "\n", (origin, "dim"), "\n", (spelt, "cyan")))
     return table

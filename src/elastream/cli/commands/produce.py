@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from elastream.cli.parsing.completion import complete_workloads
+from elastream.cli.parsing.options import Json
 from elastream.cli.parsing.pairs import read_pairs
-from elastream.cli.terminal.output import console, print_line, tell
+from elastream.cli.terminal.output import console, print_json, print_line, tell
 from elastream.core.errors import BadInput, ElastreamError, UnknownName
 
 if TYPE_CHECKING:
@@ -32,22 +34,28 @@ def produce(
         str,
         typer.Argument(metavar="SOURCE", help="What makes events: keyed, package.module:Class, JOB or JOB/STREAM."),
     ],
-    workload: Annotated[str, typer.Option(metavar="TEXT", help="The rate over time; see elastream workloads.")],
+    workload: Annotated[
+        str,
+        typer.Option(
+            metavar="TEXT", help="The rate over time; see elastream workloads.", autocompletion=complete_workloads
+        ),
+    ],
     bootstrap: Annotated[str, typer.Option(metavar="HOST:PORT", help="The broker, or several with commas between.")],
     topic: Annotated[str, typer.Option(metavar="NAME", help="Where to write.")] = "events",
-    seed: Annotated[int, typer.Option(min=0, help="Of the workload's noise and of the events.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, metavar="NUMBER", help="Of the workload's noise and of the events.")] = 0,
     partitions: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Refuse a topic that has another number; for --create, 4.")
+        int | None,
+        typer.Option(min=1, metavar="NUMBER", help="Refuse a topic that has another number; for --create, 4."),
     ] = None,
     create: Annotated[bool, typer.Option("--create", help="Create the topic if there is none.")] = False,
     duration: Annotated[
-        str | None, typer.Option(metavar="TIME", help="End after so much of the workload's time.")
+        str | None, typer.Option(metavar="DURATION", help="End after so much of the workload's time.")
     ] = None,
     rows: Annotated[
-        int | None, typer.Option(min=0, metavar="N", help="End before event N, those before --first counted.")
+        int | None, typer.Option(min=0, metavar="NUMBER", help="End before this event, those before --first counted.")
     ] = None,
     first: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Go on with event N, as if all before were there.")
+        int, typer.Option(min=0, metavar="NUMBER", help="Go on with this event, as if all before were there.")
     ] = 0,
     max_speed: Annotated[
         bool, typer.Option("--max", help="As fast as possible, whatever the workload says; needs an end.")
@@ -63,6 +71,7 @@ def produce(
     client_config: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Settings of librdkafka, one KEY=VALUE per line: for secrets.")
     ] = None,
+    json: Json = False,
 ) -> None:
     """Write generated events to a Kafka topic, at the rate that a workload says.
 
@@ -104,6 +113,7 @@ def produce(
         producer,
         troubles,
         Production(topic=topic, options=options, start_s=start_s, first=first, paced=not max_speed),
+        json=json,
     )
 
 
@@ -181,7 +191,9 @@ def _partitions(producer: Producer, target: Target, troubles: Troubles, wanted: 
     return found
 
 
-def _run(producer: Producer, troubles: Troubles, production: Production) -> None:
+def _run(producer: Producer, troubles: Troubles, production: Production, *, json: bool) -> None:
+    from dataclasses import asdict
+
     from elastream.cli.terminal.produce_view import ProduceView
     from elastream.development.kafka.producer import ProducerRun
 
@@ -190,7 +202,10 @@ def _run(producer: Producer, troubles: Troubles, production: Production) -> None
             production, producer, troubles, tell=view.tell, show=view.show, stopping=lambda: bool(caught)
         )  # fmt: skip
         verdict = run.run()
-    print_line(console(), verdict.sentence)
+    if json:
+        print_json({**asdict(verdict), "right": verdict.right, "sentence": verdict.sentence})
+    else:
+        print_line(console(), verdict.sentence)
     if not verdict.right:
         # What is still queued is given up, or ending the process would wait for it.
         producer.purge()

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from elastream.cli.parsing.options import GuardTexts, Json
+from elastream.cli.parsing.completion import complete_policies
+from elastream.cli.parsing.options import GuardTexts, Json, Redaction
 from elastream.cli.terminal.output import console, print_json, tell
 
 if TYPE_CHECKING:
@@ -18,9 +19,14 @@ DIFFERENT = 1
 
 
 def replay(
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="A run folder, or one file of a journal.")],
+    path: Annotated[Path, typer.Argument(metavar="FOLDER", help="Of a recorded run, or one file of its journal.")],
     policy: Annotated[
-        str | None, typer.Option(metavar="NAME(KEY=VALUE)", help="Decide with this policy, not the recorded one.")
+        str | None,
+        typer.Option(
+            metavar="NAME(KEY=VALUE)",
+            help="Decide with this policy, not the recorded one.",
+            autocompletion=complete_policies,
+        ),
     ] = None,
     guard: GuardTexts = None,
     trust: Annotated[
@@ -30,7 +36,8 @@ def replay(
             help="A class named in the journal that may be imported; may be repeated.",
         ),
     ] = None,
-    most: Annotated[int, typer.Option(min=1, help="Print at most so many differences.")] = 20,
+    most: Annotated[int, typer.Option(min=1, metavar="NUMBER", help="Print at most so many differences.")] = 20,
+    conf: Redaction = None,
     json: Json = False,
 ) -> None:
     """Plan a recorded run again, and list where decisions differ.
@@ -51,6 +58,7 @@ def replay(
 
     elastream replay runs/mine --trust my_policy:Mine
     """
+    from elastream.cli.parsing.setting_sources import hide_by
     from elastream.cli.parsing.texts import read_guards
     from elastream.experiments.named_settings import parse_policy
     from elastream.experiments.run_folder import find_journal
@@ -58,6 +66,7 @@ def replay(
     from elastream.journal.replay import replay as planned_again
     from elastream.policies import policies
 
+    hide_by(conf)
     choice = parse_policy(policy) if policy is not None else None
     chosen = policies.build(choice.name, choice.settings) if choice is not None else None
     guards = read_guards(guard) if guard else None

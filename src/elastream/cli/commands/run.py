@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Sequence
+from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from elastream.cli.parsing.options import Conf
+from elastream.cli.parsing.completion import complete_policies
+from elastream.cli.parsing.options import Assignments, Conf, ConfigFile, GuardTexts
+from elastream.cli.terminal.output import tell
 from elastream.core.errors import BadInput, CannotRun
 
 if TYPE_CHECKING:
@@ -21,16 +25,19 @@ CONTEXT = {"allow_interspersed_args": False}
 
 
 def run(
+    context: typer.Context,
     script: Annotated[Path, typer.Argument(metavar="APP.PY", help="A PySpark script, as it is.")],
     arguments: Annotated[list[str] | None, typer.Argument(metavar="ARGS", help="Its own arguments.")] = None,
     policy: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME(KEY=VALUE)", help="What decides, with settings if wanted. Default: lag-proportional."
+            metavar="NAME(KEY=VALUE)",
+            help="What decides, with settings if wanted. Default: lag-proportional.",
+            autocompletion=complete_policies,
         ),
     ] = None,
     executors: Annotated[
-        str | None, typer.Option(metavar="MIN:MAX", help="Bounds. Default: 1:10, on a cluster of its own fewer.")
+        str | None, typer.Option(metavar="MIN..MAX", help="Bounds. Default: 1..10, on a cluster of its own fewer.")
     ] = None,
     cores: Annotated[int | None, typer.Option(min=1, metavar="NUMBER", help="Of an executor. Default: 1.")] = None,
     memory: Annotated[str | None, typer.Option(metavar="SIZE", help="Of an executor, such as 2g. Default: 1g.")] = None,
@@ -49,10 +56,9 @@ def run(
         Path | None,
         typer.Option("--properties-file", metavar="FILE", help="Spark's properties, a cluster's secret among them."),
     ] = None,
-    assignments: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="PATH=VALUE", help="A setting of `elastream config`; may be repeated."),
-    ] = None,
+    guard: GuardTexts = None,
+    config: ConfigFile = None,
+    assignments: Assignments = None,
     conf: Conf = None,
     journal: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Record every tick there.")] = None,
     kafka: Annotated[bool, typer.Option("--kafka", help="Add the jars of Spark's Kafka connector.")] = False,
@@ -72,7 +78,7 @@ def run(
 
     elastream run app.py
 
-    elastream run --executors 2:16 --slo 30s --journal runs/app --master spark://host:7077 app.py --its-own options
+    elastream run --executors 2..16 --slo 30s --journal runs/app --master spark://host:7077 app.py --its-own options
 
     elastream run --master cluster app.py
 
@@ -82,20 +88,26 @@ def run(
 
     spark-submit --master URL --conf spark.elastream.executors.max=16 "$(elastream launcher)" app.py --its-own options
     """
+    from elastream.cli.parsing.setting_sources import read_flags
+    from elastream.config import set_arguments
     from elastream.development.cluster.finder import read_master
     from elastream.launch import LAUNCHER
-    from elastream.launch.orders import Orders, assigned, checked_properties, checked_script
+    from elastream.launch.orders import Orders, checked_properties, checked_script, flatten
 
     place = read_master(master) if master is not None else None
     settings = {
-        **assigned(assignments or []),
-        **_flags(policy, executors, slo, journal),
+        **set_arguments(assignments or []),
+        **read_flags(policy=policy, executors=executors, slo=slo, guards=guard),
+        # The script may change its folder before the journal is begun.
+        **({"journal.folder": journal.absolute()} if journal is not None else {}),
         **({"guards.pause.mode": "dry-run"} if dry_run else {}),
     }
     orders = Orders(
         script=checked_script(script),
         arguments=tuple(arguments or ()),
-        settings=settings,
+        settings=flatten(settings),
+        # The script may change its folder before the file is read again.
+        config=config.absolute() if config else None,
         conf=_conf(conf or [], place.url if place else None, cores, memory),
         cluster=place.cluster.path if place and place.cluster else None,
         properties=checked_properties(properties) if properties else None,
@@ -103,6 +115,8 @@ def run(
         quiet=quiet,
     )
     _check(orders)
+    if not quiet:
+        _tell_misplaced(context, script, arguments or ())
     sys.stdout.flush()
     sys.stderr.flush()
     # In the place of this process: signals, exit code and process id are then the script's without any forwarding.
@@ -116,33 +130,26 @@ def launcher() -> None:
 
     spark-submit --master URL --conf spark.elastream.policy=threshold "$(elastream launcher)" app.py --its-own options
 
-    The Python that spark-submit uses (PYSPARK_PYTHON) must have Elastream installed. Behind the file, --set PATH=VALUE,
-    --conf KEY=VALUE and --quiet may stand before the script; see elastream run --help.
+    The Python that spark-submit uses (PYSPARK_PYTHON) must have Elastream installed. Behind the file, --executors
+    MIN..MAX, --config FILE, --set KEY=VALUE, --conf KEY=VALUE and --quiet may stand before the script; see
+    elastream run --help.
     """
     from elastream.launch import LAUNCHER
 
     typer.echo(str(LAUNCHER))
 
 
-def _flags(policy: str | None, executors: str | None, slo: str | None, journal: Path | None) -> dict[str, Any]:
-    from elastream.cli.parsing.texts import read_bounds, read_seconds
-    from elastream.core.callform import parse_call
-    from elastream.experiments.named_settings import parse_policy, read_arguments
-
-    flags: dict[str, Any] = {}
-    if policy is not None:
-        flags["policy"] = parse_policy(policy).name
-        given = read_arguments(parse_call(policy, what="policy"))
-        flags |= {f"policy_settings.{key}": value for key, value in given.items()}
-    if executors is not None:
-        low, high = read_bounds(executors.replace(":", ".."), "--executors")
-        flags |= {"executors.min": low, "executors.max": high}
-    if slo is not None:
-        flags["slo.delay"] = read_seconds(slo, "--slo")
-    if journal is not None:
-        # The script may change its folder before the journal is begun.
-        flags["journal.folder"] = journal.absolute()
-    return flags
+def _tell_misplaced(context: typer.Context, script: Path, arguments: Sequence[str]) -> None:
+    """An option of ours behind the script is the script's; whoever wrote it there may have meant us."""
+    ours = {name for parameter in context.command.params for name in parameter.opts if name.startswith("--")}
+    before_dashes = takewhile(lambda word: word != "--", arguments)
+    found = dict.fromkeys(name for word in before_dashes if (name := word.partition("=")[0]) in ours)
+    if found:
+        stand, go = ("stands", "goes") if len(found) == 1 else ("stand", "go")
+        tell(
+            f"elastream: {', '.join(found)} {stand} behind {script.name} and {go} to the script; "
+            "what is meant for elastream stands before it"
+        )
 
 
 def _conf(pairs: list[str], master: str | None, cores: int | None, memory: str | None) -> dict[str, str]:
@@ -165,7 +172,7 @@ def _check(orders: Orders) -> None:
     from elastream.launch.setting_up import MASTER, is_off, require_elastic, settings_for
     from elastream.policies import policies
 
-    found = settings_for(orders.settings, orders.conf)
+    found = settings_for(orders.settings, orders.conf, orders.config)
     policies.build(found.policy, found.policy_settings)
     if MASTER in orders.conf and not is_off(orders.conf):
         try:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from elastream.cli.parsing.options import Conf, ConfigFile, GuardTexts, Json
+from elastream.cli.parsing.completion import complete_faults, complete_models, complete_policies, complete_workloads
+from elastream.cli.parsing.options import Assignments, ConfigFile, GuardTexts, Json, OwnConf
 from elastream.cli.terminal.output import console, print_json, tell
 from elastream.core.errors import BadInput
 
 if TYPE_CHECKING:
     from elastream.config import Resolution
-    from elastream.experiments.experiment import ExecutorBounds, NamedSettings, SimulatedModel
+    from elastream.experiments.experiment import ExecutorBounds, SimulatedModel
     from elastream.experiments.run import Run
     from elastream.experiments.simulated import SimulatedSetup
 
@@ -26,24 +27,31 @@ def simulate(
     model: Annotated[
         str,
         typer.Option(
-            metavar="NAME|FILE", help="A model by name (see `elastream models`), or a YAML file that describes one."
+            metavar="NAME|FILE",
+            help="A model by name (see `elastream models`), or a YAML file that describes one.",
+            autocompletion=complete_models,
         ),
     ] = "windowed-count",
     workload: Annotated[
         str | None,
-        typer.Option(metavar="TEXT", help="Arrivals over time. Default: a cosine with a spike that suits the model."),
+        typer.Option(
+            metavar="TEXT",
+            help="Arrivals over time. Default: a cosine with a spike that suits the model.",
+            autocompletion=complete_workloads,
+        ),
     ] = None,
     policy: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME(KEY=VALUE)", help="What decides, with settings if wanted; may be repeated to compare."
+            metavar="NAME(KEY=VALUE)",
+            help="What decides, with settings if wanted; may be repeated to compare.",
+            autocompletion=complete_policies,
         ),
     ] = None,
     trigger: Annotated[
         str | None, typer.Option(metavar="DURATION|asap", help="Time between batches. Default: the model's.")
     ] = None,
     duration: Annotated[str | None, typer.Option(metavar="DURATION", help="How long to run. Default: 140m.")] = None,
-    minutes: Annotated[float | None, typer.Option(metavar="NUMBER", help="The same in minutes.")] = None,
     tick: Annotated[str | None, typer.Option(metavar="DURATION", help="Time between two looks. Default: 5s.")] = None,
     seed: Annotated[int, typer.Option(metavar="NUMBER", help="The same seed gives the same run.")] = 0,
     executors: Annotated[str | None, typer.Option(metavar="MIN..MAX", help="Bounds. Default: the model's.")] = None,
@@ -57,11 +65,17 @@ def simulate(
         str | None, typer.Option(metavar="DURATION", help="99 of 100 records are to be committed within this time.")
     ] = None,
     fault: Annotated[
-        list[str] | None, typer.Option(metavar="NAME(at=TIME)", help="What goes wrong, and when; may be repeated.")
+        list[str] | None,
+        typer.Option(
+            metavar="NAME(KEY=VALUE)",
+            help="What goes wrong, and when (see `elastream faults`); may be repeated.",
+            autocompletion=complete_faults,
+        ),
     ] = None,
     guard: GuardTexts = None,
     config: ConfigFile = None,
-    conf: Conf = None,
+    assignments: Assignments = None,
+    conf: OwnConf = None,
     out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Keep journal, numbers and series there.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace runs that are in --out already.")] = False,
     json: Json = False,
@@ -100,20 +114,22 @@ def simulate(
     operators: [{name: split, after: sentences, rate_rps: 20k}, {name: count, after: {split: 20}, rate_rps: 200k,
     buffer: 100k}]
     """
-    from elastream.cli.parsing.texts import read_guards
+    from elastream.cli.parsing.setting_sources import SettingSources, read_flags
+    from elastream.cli.parsing.texts import read_seconds
     from elastream.experiments.experiment import Experiment
     from elastream.experiments.named_settings import choose_guards
     from elastream.experiments.run_folder import check_free, name_folders
-    from elastream.experiments.simulated import build_model, check_all, fitting_workload, set_up_simulation
+    from elastream.experiments.simulated import build_model, check_all, find_unfit, fitting_workload, set_up_simulation
 
-    duration_s = _duration(duration, minutes)
+    duration_s = read_seconds(duration, "--duration") if duration is not None else DURATION_S
     subject = _subject(model, trigger, slots, fault or [])
-    sources = _Sources(_flags(executors, slo, tick, read_guards(guard or [])), conf or [], config)
-    found = sources.resolved(None)
+    flags = read_flags(executors=executors, slo=slo, tick=tick, guards=guard)
+    sources = SettingSources(flags, config, assignments, conf)
+    found = sources.resolve()
     bounds, promise = _bounds(subject, found, start), found.settings.slo.build()
     text = workload if workload is not None else fitting_workload(build_model(subject, bounds, promise), duration_s)
     choices = [sources.policy(text) for text in policy or [found.settings.policy]]
-    setups = [
+    named = [
         set_up_simulation(
             Experiment(
                 subject=subject,
@@ -129,6 +145,9 @@ def simulate(
         )
         for choice in choices
     ]
+    # One that cannot run here is no reason to keep the others from running.
+    unfit = find_unfit(named)
+    setups = [one for one in named if one.experiment.policy.label not in unfit] or named
     forms = check_all(setups)
     if out is not None:
         check_free(out, force=force)
@@ -137,11 +156,13 @@ def simulate(
             tell(form)
     runs = run_all(setups, out=out, quiet=json)
     if json:
-        print_json({**setups[0].describe(), "runs": [run.as_json() for run in runs]})
+        refused = [{"policy": label, "cannot_run": reason} for label, reason in unfit.items()]
+        print_json({**setups[0].describe(), "runs": [*(run.as_json() for run in runs), *refused]})
     else:
-        print_runs(setups[0], runs)
+        print_runs(setups[0], runs, unfit)
         if out is not None:
-            tell(f"kept in {out}; `elastream why {out / name_folders(choices)[0]}` tells what happened")
+            first = name_folders([setup.experiment.policy for setup in setups])[0]
+            tell(f"kept in {out}; `elastream why {out / first}` tells what happened")
 
 
 def run_all(setups: Sequence[SimulatedSetup], *, out: Path | None = None, quiet: bool = False) -> list[Run]:
@@ -162,8 +183,11 @@ def run_all(setups: Sequence[SimulatedSetup], *, out: Path | None = None, quiet:
     return runs
 
 
-def print_runs(setup: SimulatedSetup, runs: Sequence[Run]) -> None:
-    """What was run, the table, the strips. All runs have the model and the workload of one setup."""
+def print_runs(setup: SimulatedSetup, runs: Sequence[Run], unfit: Mapping[str, str] = MappingProxyType({})) -> None:
+    """What was run, the table, the strips. All runs have the model and the workload of one setup.
+
+    `unfit` are policies that could not run, with the reason.
+    """
     from rich.text import Text
 
     from elastream.cli.terminal.results import print_results, print_strips
@@ -174,60 +198,9 @@ def print_runs(setup: SimulatedSetup, runs: Sequence[Run]) -> None:
     if setup.model.slo is not None:
         screen.print(f"SLO: {setup.model.slo.sentence()}")
     screen.print()
-    print_results(screen, runs)
+    print_results(screen, runs, unfit)
     screen.print()
     print_strips(screen, setup, runs)
-
-
-class _Sources:
-    """Where settings come from, asked once for the run and once for every policy."""
-
-    def __init__(self, flags: Mapping[str, Any], conf: Sequence[str], config: Path | None) -> None:
-        from elastream.config import spark_arguments
-
-        self._flags = flags
-        self._conf = spark_arguments(conf)
-        self._config = config
-
-    def resolved(self, policy: str | None) -> Resolution:
-        from elastream.config import resolve
-
-        return resolve({**self._flags, "policy": policy}, self._conf, os.environ, self._config)
-
-    def policy(self, text: str) -> NamedSettings:
-        """A policy with the settings that were written for it elsewhere."""
-        from elastream.core.callform import parse_call
-        from elastream.experiments.named_settings import parse_policy
-
-        name = parse_call(text, what="policy").name
-        return parse_policy(text, self.resolved(name).settings.policy_settings)
-
-
-def _flags(
-    executors: str | None, slo: str | None, tick: str | None, guards: dict[str, dict[str, Any]]
-) -> dict[str, Any]:
-    from elastream.cli.parsing.texts import read_bounds, read_seconds
-
-    low, high = read_bounds(executors, "--executors") if executors is not None else (None, None)
-    return {
-        "executors.min": low,
-        "executors.max": high,
-        "slo.delay": read_seconds(slo, "--slo") if slo is not None else None,
-        "tick_s": read_seconds(tick, "--tick") if tick is not None else None,
-        "guards": guards or None,
-    }
-
-
-def _duration(duration: str | None, minutes: float | None) -> float:
-    from elastream.cli.parsing.texts import read_seconds
-
-    if duration is not None and minutes is not None:
-        raise BadInput("--duration and --minutes say the same; give one of them")
-    if minutes is not None:
-        if not 0 < minutes < 1e9:
-            raise BadInput(f"--minutes: found {minutes:g}; it must be more than 0")
-        return minutes * 60
-    return read_seconds(duration, "--duration") if duration is not None else DURATION_S
 
 
 def _subject(model: str, trigger: str | None, slots: int | None, faults: Sequence[str]) -> SimulatedModel:
@@ -268,4 +241,4 @@ def _bounds(subject: SimulatedModel, found: Resolution, start: int | None) -> Ex
 
 
 def _is_set(found: Resolution, path: str) -> bool:
-    return found.origins[path].origin != "default"
+    return not found.is_default(path)

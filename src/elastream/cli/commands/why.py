@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from elastream.cli.parsing.options import Json
+from elastream.cli.parsing.options import Json, Redaction
 from elastream.cli.terminal.output import console, print_json, tell
 
 if TYPE_CHECKING:
@@ -18,8 +18,9 @@ STYLES = {"start": "bold", "change": "", "keep": "dim", "hold": "yellow", "blind
 
 
 def why(
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="A run folder, or one file of a journal.")],
-    last: Annotated[int | None, typer.Option(min=1, help="Only the last so many lines.")] = None,
+    path: Annotated[Path, typer.Argument(metavar="FOLDER", help="Of a recorded run, or one file of its journal.")],
+    last: Annotated[int | None, typer.Option(min=1, metavar="NUMBER", help="Only the last so many lines.")] = None,
+    conf: Redaction = None,
     json: Json = False,
 ) -> None:
     """Tell what a recorded run did, and why: a line per change of target or of reason.
@@ -32,10 +33,12 @@ def why(
     """
     from dataclasses import asdict
 
+    from elastream.cli.parsing.setting_sources import hide_by
     from elastream.experiments.run_folder import find_journal
     from elastream.journal.reader import read
     from elastream.journal.story import sentences
 
+    hide_by(conf)
     recording = read(find_journal(path))
     for warning in recording.warnings:
         tell(warning)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from elastream.cli.parsing.completion import complete_workloads
 from elastream.cli.parsing.options import Json
 from elastream.cli.terminal.output import console, print_json, print_table
 
@@ -17,7 +18,10 @@ DURATION_S = 140 * 60.0
 
 def workloads(
     text: Annotated[
-        str | None, typer.Argument(metavar="[NAME|TEXT]", help="A name to show, or a workload to draw.")
+        str | None,
+        typer.Argument(
+            metavar="[NAME|TEXT]", help="A name to show, or a workload to draw.", autocompletion=complete_workloads
+        ),
     ] = None,
     duration: Annotated[str | None, typer.Option(metavar="DURATION", help="How much of it to draw.")] = None,
     seed: Annotated[int, typer.Option(metavar="NUMBER", help="The same seed draws the same series.")] = 0,

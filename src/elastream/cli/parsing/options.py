@@ -5,13 +5,38 @@ from typing import Annotated
 
 import typer
 
+from elastream.cli.parsing.completion import complete_guards
+
 ConfigFile = Annotated[Path | None, typer.Option("--config", metavar="FILE", help="A YAML file with settings.")]
+Assignments = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="A setting of `elastream config`; may be repeated."),
+]
 Conf = Annotated[
     list[str] | None,
     typer.Option("--conf", metavar="KEY=VALUE", help="A Spark property; may be repeated."),
 ]
+OwnConf = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--conf", metavar="KEY=VALUE", help="A setting as Spark property: spark.elastream.KEY; may be repeated."
+    ),
+]
+Redaction = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--conf",
+        metavar="KEY=VALUE",
+        help="spark.redaction.regex=PATTERN hides more than was hidden when the journal was written.",
+    ),
+]
 GuardTexts = Annotated[
     list[str] | None,
-    typer.Option("--guard", metavar="NAME(KEY=VALUE)", help="A guard around the policy; may be repeated."),
+    typer.Option(
+        "--guard",
+        metavar="NAME(KEY=VALUE)",
+        help="A guard around the policy (see `elastream guards`); may be repeated.",
+        autocompletion=complete_guards,
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, and nothing else, to stdout.")]

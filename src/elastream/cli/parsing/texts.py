@@ -22,29 +22,25 @@ def read_seconds(text: str, option: str) -> float:
     return quantity.value
 
 
-def read_bounds(text: str, option: str) -> tuple[int, int]:
-    """`1..12`; a single number is both bounds."""
-    found = re.fullmatch(r"(\d+)(?:\.\.(\d+))?", text.strip())
-    if found is None:
-        raise BadInput(f"{option}: found {text!r}; write both bounds, such as 1..12")
-    low, high = int(found[1]), int(found[2] or found[1])
-    if not 1 <= low <= high:
-        raise BadInput(f"{option}: found {text!r}; the bounds must be 1 <= min <= max")
-    return low, high
+def require_one(text: str) -> None:
+    """Several policies in one text are a frequent slip."""
+    names = re.sub(r"\([^()]*\)", "", text).split(",")
+    if len(names) > 1:
+        raise BadInput(f"--policy: found {text!r}; name one policy; `simulate` compares several: repeat --policy")
 
 
 def read_guards(texts: Sequence[str]) -> dict[str, dict[str, Any]]:
     """`cool-down(after=300s)`: name -> settings, as the configuration has them."""
-    from elastream.config import guards
+    from elastream.config import guard_key, guard_name, guards
     from elastream.config.guards import guard_setting
     from elastream.experiments.named_settings import read_arguments
 
     found: dict[str, dict[str, Any]] = {}
     for text in texts:
         call = parse_call(text, what="guard")
-        name = call.name.replace("-", "_")
-        guards.get(name)
+        name = guard_key(call.name)
+        guards.get(guard_name(name))
         if name in found:
-            raise BadInput(f"guard {name} is given twice")
+            raise BadInput(f"guard {guard_name(name)} is given twice")
         found[name] = dict(guard_setting(name, key, value) for key, value in read_arguments(call).items())
     return found

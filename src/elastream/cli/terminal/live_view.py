@@ -37,12 +37,15 @@ class LiveView:
         tick_s: float,
         slo: Slo | None = None,
         notes: Sequence[str] = (),
+        plain: bool = False,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._duration_s = duration_s
         self._title = title
         self._slo = slo
         self._notes = notes
+        # Lines to stderr, whatever is there: stdout is for a document.
+        self._is_plain = plain
         self._clock = clock
         self.series = RunSeries(tick_s=tick_s)
         self._steps: list[tuple[str, float]] = []
@@ -58,7 +61,7 @@ class LiveView:
 
     def __enter__(self) -> LiveView:
         screen = console()
-        if screen.is_terminal:
+        if screen.is_terminal and not self._is_plain:
             from rich.live import Live
 
             # Drawn by a thread of ours: in rich's own an error would be a traceback, and the rest would hang.
@@ -193,7 +196,7 @@ class LiveView:
             *(f"limited: {limit}" for limit in tick.limits()),
             *(f"trouble: {trouble}" for trouble in tick.troubles),
         ]
-        write_line("  ".join(numbers))
+        (tell if self._is_plain else write_line)("  ".join(numbers))
 
 
 def _has_batch(tick: Tick) -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 from elastream.cli.terminal.drawing import draw
-from elastream.cli.terminal.output import print_table
+from elastream.cli.terminal.output import print_line, print_table
 from elastream.cli.terminal.strips import Block, Strip, compact, spelt_time
 from elastream.evaluation.series import Measure
 from elastream.experiments.run import Run
@@ -83,8 +84,8 @@ _COLUMNS = (
 )
 
 
-def print_results(console: Console, runs: Sequence[Run]) -> None:
-    """One row per policy; the best values stand out where they can be compared."""
+def print_results(console: Console, runs: Sequence[Run], unfit: Mapping[str, str] = MappingProxyType({})) -> None:
+    """One row per policy; the best values stand out where they can be compared. `unfit`: label -> why not."""
     from rich.table import Table
     from rich.text import Text
 
@@ -108,6 +109,8 @@ def print_results(console: Console, runs: Sequence[Run]) -> None:
             cells.append(Text(text + star, style="bold green" if is_best else ""))
         table.add_row(run.label, *cells)
     print_table(console, table)
+    for label, reason in unfit.items():
+        print_line(console, f"{label}  {reason}")
     if is_starred and any(best):
         console.print("* the best; executor-hours are compared among policies that kept up")
 

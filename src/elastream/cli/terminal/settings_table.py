@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +19,14 @@ def print_settings(console: Console, settings: Sequence[Setting]) -> None:
     """Name, type, default and meaning."""
     from rich.table import Table
 
+    from elastream.registry import without_unit
+
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for heading in ("setting", "type", "default", "meaning"):
         table.add_column(heading, no_wrap=heading in ("setting", "default"), overflow="fold")
+    names = [one.name for one in settings]
     for one in settings:
-        table.add_row(one.name, one.type, default_text(one), one.doc)
+        table.add_row(without_unit(one.name, names), one.type, default_text(one), one.doc)
     print_table(console, table)
 
 
@@ -36,15 +40,21 @@ def settings_json(settings: Sequence[Setting]) -> list[dict[str, Any]]:
 
 def default_text(one: Setting) -> str:
     """A default as the user would write it."""
-    if one.required:
-        return "required"
-    value = one.default
+    return "required" if one.required else value_text(one.name, one.default)
+
+
+def value_text(name: str, value: object) -> str:
+    """A value as the user would write it: durations have a unit."""
     if value is None:
         return "none"
-    if isinstance(value, float):
-        return spell_seconds(value) if one.name.endswith("_s") else spell_number(value)
+    if isinstance(value, float) and math.isfinite(value):
+        return spell_seconds(value) if name.endswith("_s") else spell_number(value)
+    if value == math.inf:
+        return "forever" if name.endswith("_s") else "any"
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _plain(value: object) -> object:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None  # JSON has no infinity, which is how long a fault lasts that does not end
     return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)

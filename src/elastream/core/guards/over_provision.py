@@ -18,7 +18,7 @@ class OverProvision(Forgetful, LetsThePolicySpeak):
     factor: float = 1.2
 
     def __post_init__(self) -> None:
-        require("over_provision", 1 <= self.factor < math.inf, f"factor is {self.factor:g}; it must be at least 1")
+        require("over-provision", 1 <= self.factor < math.inf, f"factor is {self.factor:g}; it must be at least 1")
 
     def adjust(self, decision: Decision, now: Observation, known: Knowledge, memory: None) -> Decision:
         """Only what is set is multiplied: what stays already has its share."""

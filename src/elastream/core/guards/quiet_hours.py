@@ -47,7 +47,7 @@ def _bounds_s(period: str) -> tuple[int, int]:
     try:
         start, end = (_time_s(part) for part in period.split("-"))
     except ValueError:
-        raise BadInput(f"guards: quiet_hours: {period!r} is no period; write it as '22:00-06:00'") from None
+        raise BadInput(f"guard quiet-hours: {period!r} is no period; write it as '22:00-06:00'") from None
     return start, end
 
 

@@ -24,7 +24,7 @@ class StateFloor(Forgetful, LetsThePolicySpeak):
 
     def __post_init__(self) -> None:
         share = self.memory_share
-        require("state_floor", 0 < share <= 1, f"memory_share is {share:g}; it must be above 0 and at most 1")
+        require("state-floor", 0 < share <= 1, f"memory_share is {share:g}; it must be above 0 and at most 1")
 
     def adjust(self, decision: Decision, now: Observation, known: Knowledge, memory: None) -> Decision:
         """Raise what would be too small."""

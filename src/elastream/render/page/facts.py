@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from elastream.core.bounds import spell_bounds
 from elastream.core.slo import Judged
 from elastream.evaluation.series import RunSeries
 from elastream.evaluation.summary import Summary
@@ -15,7 +16,7 @@ NOTES = 20
 
 def default_title(header: Header, series: RunSeries) -> str:
     """`windowed-count under threshold`."""
-    return f"{_application(header, series) or header.platform} under {header.policy}"
+    return f"{application_name(header, series) or header.platform} under {header.policy}"
 
 
 def facts(header: Header, series: RunSeries, *, is_virtual: bool) -> Html:
@@ -23,7 +24,7 @@ def facts(header: Header, series: RunSeries, *, is_virtual: bool) -> Html:
     begun = moment(series.start, "%-d %B %Y, %H:%M:%S UTC") if series.at else ""
     length = f"{duration(series.end - series.start)}, " if len(series.at) > 1 else ""
     found = {
-        "Application": _application(header, series),
+        "Application": application_name(header, series),
         "Policy": call(header.policy, header.policy_settings),
         "Queries": ", ".join(series.names.values()),
         "Guards": ", ".join(call(name.replace("_", "-"), settings) for name, settings in header.guards.items()),
@@ -62,7 +63,7 @@ def tiles(summary: Summary, series: RunSeries) -> Html:
         _tile("Executor-hours paid", _hours(summary.worker_hours_paid), _ready_hours(summary.worker_hours_ready)),
         _tile("Changes", f"{summary.actions:,}", f"{summary.grown:,} up, {summary.shrunk:,} down"),
         _within(summary.promise, promise),
-        _tile("Time within SLO", _percent(summary.time_within_slo), "while p95 was within it") if promise else None,
+        _tile("Time within SLO", percent(summary.time_within_slo), "while p95 was within it") if promise else None,
         _tile(
             "Longest delay",
             _seconds(summary.max_delay_p95_s),
@@ -93,15 +94,16 @@ def _within(promise: Judged | None, bounds: str) -> Html | None:
         return _tile("Within SLO", None, f"within {bounds}") if bounds else None
     slo, found = promise
     state = "good" if found.keeps(slo) else "bad"
-    return _tile("Within SLO", _percent(found.share), f"of records; promised {slo.sentence()}", state=state)
+    return _tile("Within SLO", percent(found.share), f"of records; promised {slo.sentence()}", state=state)
 
 
-def _percent(share: float | None) -> str | None:
+def percent(share: float | None) -> str | None:
     """Rounded down, so that a promise of 99 % does not seem to be kept by 98.96 %."""
     return None if share is None else f"{int(share * 1000) / 10:g} %"
 
 
-def _application(header: Header, series: RunSeries) -> str:
+def application_name(header: Header, series: RunSeries) -> str:
+    """What ran."""
     return header.application or (series.last.application if series.last else "")
 
 
@@ -109,7 +111,7 @@ def _bounds(series: RunSeries) -> str:
     if series.last is None:
         return ""
     return ", ".join(
-        f"{'' if pool.name == 'executors' else pool.name + ' '}{pool.min_workers} to {pool.max_workers}, "
+        f"{'' if pool.name == 'executors' else pool.name + ' '}{spell_bounds(pool.min_workers, pool.max_workers)}, "
         f"{pool.slots_per_worker} slot{'' if pool.slots_per_worker == 1 else 's'} each"
         for pool in series.last.pools
     )

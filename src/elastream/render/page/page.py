@@ -50,11 +50,11 @@ def page(recording: Recording, *, title: str | None = None, notes: Sequence[str]
     ]
     if series.at:
         summary = summarise(series)
-        body += [tiles(summary, series), *_story(series, summary, _entries(lines), is_virtual)]
+        body += [tiles(summary, series), *_story(series, summary, place_lines(lines), is_virtual)]
     else:
         body.append(element("p", "Nothing was recorded after the header: the run ended before its first tick."))
     body.append(_footer(series, is_virtual=is_virtual))
-    return _document(heading, joined(body))
+    return document(heading, joined(body))
 
 
 def write_page(recording: Recording, path: Path, *, title: str | None = None, notes: Sequence[str] = ()) -> None:
@@ -62,7 +62,7 @@ def write_page(recording: Recording, path: Path, *, title: str | None = None, no
     path.write_text(page(recording, title=title, notes=notes), encoding="utf-8")
 
 
-def _entries(lines: Sequence[Line]) -> list[DecisionEntry]:
+def place_lines(lines: Sequence[Line]) -> list[DecisionEntry]:
     """The lines at their places on the axis: as there, UTC is read when a run begins and counted on from then."""
     found, offset = [], 0.0
     for number, line in enumerate(lines, 1):
@@ -177,7 +177,8 @@ def _footer(series: RunSeries, *, is_virtual: bool) -> Html:
     )
 
 
-def _document(title: str, body: Html) -> str:
+def document(title: str, body: Html) -> str:
+    """A page that needs nothing else and runs nothing but our own script."""
     style, script = (_package_text(name) for name in ("page.css", "page.js"))
     policy = "; ".join(
         (
