@@ -52,7 +52,7 @@ MUTANTS = (
     Mutant(
         fault="a policy that cannot run ends the whole comparison",
         file="src/elastream/cli/commands/simulate.py",
-        before="[one for one in named if one.label not in unfit] or named",
+        before="[one for one in named if one.experiment.policy.label not in unfit] or named",
         after="named",
         test="tests/unit/test_cli_simulate.py::test_a_policy_that_cannot_run_does_not_keep_the_others_from_running",
     ),
@@ -100,8 +100,8 @@ MUTANTS = (
     ),
     Mutant(
         fault="a guard that was switched off for a live run is on",
-        file="src/elastream/cli/commands/live.py",
-        before="{name: False for name in usual if name not in guards}",
+        file="src/elastream/experiments/live_run.py",
+        before="{name: False for name in usual if name not in given}",
         after="{}",
         test="tests/unit/test_cli_settings.py::test_a_file_reaches_a_live_run_with_all_that_stands_in_it",
     ),
