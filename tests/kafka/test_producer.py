@@ -19,7 +19,7 @@ from elastream.cli import main
 from elastream.development.kafka.local_broker import LocalBroker
 from elastream.development.kafka.producer import ProducerRun, Production, Troubles, start_of
 from elastream.development.kafka.producer_client import Target, connect, topic_partitions
-from elastream.development.kafka.producer_verdict import Standing, Verdict
+from elastream.development.kafka.producer_verdict import ProducerVerdict, Standing
 from elastream.development.kafka.topics import create_topic
 from elastream.events.options import SourceOptions, events, parse_options
 from elastream.events.wire import messages
@@ -76,7 +76,7 @@ def run(
     paced: bool = True,
     tell: Callable[[str], None] = lambda line: None,
     show: Callable[[Standing], None] = lambda standing: None,
-) -> tuple[Verdict, float]:
+) -> tuple[ProducerVerdict, float]:
     """A run to its end, and its time zero."""
     target, troubles = Target(bootstrap=bootstrap, topic=topic), Troubles()
     client = connect(target, troubles)

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import pytest
 
 from elastream.cli.terminal.progress import Progress
-from elastream.cli.terminal.strips import ASCII, BLOCKS, Strip, axis, blocks, compact, spelt_time
+from elastream.cli.terminal.strips import ASCII, BLOCKS, TextStrip, axis, blocks, compact, spelt_time
 
 
-def strip(*values: float | None, every_s: float = 1.0) -> Strip:
-    return Strip(label="x", at_s=[i * every_s for i in range(len(values))], values=values, by="max")
+def strip(*values: float | None, every_s: float = 1.0) -> TextStrip:
+    return TextStrip(label="x", at_s=[i * every_s for i in range(len(values))], values=values, by="max")
 
 
 @pytest.mark.parametrize("width", [1, 7, 20, 300])

@@ -13,7 +13,7 @@ from elastream.daemons.client import down
 from elastream.daemons.private_folder import write_private
 from elastream.daemons.processes import Process, this_process
 from elastream.daemons.state_folder import remove_if_left, standing, temporary
-from elastream.daemons.supervisor import Orders, the_folder
+from elastream.daemons.supervisor import SupervisorOrders, the_folder
 from elastream.development.cluster.folder import ClusterError, ClusterFolder, ClusterState
 
 GONE = Process(pid=1, started="before the flood", owner=0, command=("init",))
@@ -153,7 +153,7 @@ def test_a_runtime_directory_that_others_can_enter_is_not_used(runtime: Path) ->
 
 
 def test_what_grows_goes_even_if_the_runtime_directory_goes_first(runtime: Path) -> None:
-    orders = Orders(folder=str(standing(ClusterFolder).path), parent=None, wanted={})
+    orders = SupervisorOrders(folder=str(standing(ClusterFolder).path), parent=None, wanted={})
     with the_folder(orders, ClusterFolder) as folder:
         large = folder.large.resolve()
         (large / "shuffle").write_text("much")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from elastream.core.errors import BadInput
-from elastream.launch.orders import Orders, read_orders
+from elastream.launch.orders import LaunchOrders, read_orders
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def script(tmp_path: Path) -> Path:
 
 
 def test_orders_survive_being_written_as_arguments(script: Path) -> None:
-    orders = Orders(
+    orders = LaunchOrders(
         script=script,
         arguments=("--conf", "its=own", "--", "x"),
         settings={"policy": "threshold", "policy_settings.high": "0.9"},

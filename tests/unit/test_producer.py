@@ -9,7 +9,7 @@ import pytest
 
 from elastream.core.errors import BadInput
 from elastream.development.kafka.producer import ProducerRun, Production, Troubles, start_of
-from elastream.development.kafka.producer_verdict import Standing, Verdict
+from elastream.development.kafka.producer_verdict import ProducerVerdict, Standing
 from elastream.events.options import events, parse_options
 from elastream.events.wire import messages
 
@@ -77,7 +77,7 @@ class Harness:
         self.seen: list[Standing] = []
         self.stop_when: Callable[[], bool] = lambda: False
 
-    def run(self, *, first: int = 0, start_s: float = START_S, paced: bool = True) -> Verdict:
+    def run(self, *, first: int = 0, start_s: float = START_S, paced: bool = True) -> ProducerVerdict:
         run = ProducerRun(
             Production(topic="t", options=self.options, start_s=start_s, first=first, paced=paced),
             self.client,

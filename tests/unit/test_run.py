@@ -7,7 +7,7 @@ import pytest
 
 from elastream.cli import main
 from elastream.launch import LAUNCHER
-from elastream.launch.orders import Orders, read_orders
+from elastream.launch.orders import LaunchOrders, read_orders
 
 
 class Started(Exception):
@@ -34,7 +34,7 @@ def script(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return path
 
 
-def orders(*arguments: str) -> Orders:
+def orders(*arguments: str) -> LaunchOrders:
     """What would be started."""
     with pytest.raises(Started) as started:
         main(["run", *arguments])

@@ -2,11 +2,11 @@
 
 from elastream.config.guards import build_guards, guard_key, guard_name, guards, settings_of
 from elastream.config.resolve import Resolution, Resolved, resolve
-from elastream.config.settings import Executors, JournalSettings, Settings, SloSettings, leaves
+from elastream.config.settings import ExecutorSettings, JournalSettings, Settings, SloSettings, leaves
 from elastream.config.sources import set_arguments, spark_arguments, spark_defaults
 
 __all__ = [
-    "Executors",
+    "ExecutorSettings",
     "JournalSettings",
     "Resolution",
     "Resolved",

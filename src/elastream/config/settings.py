@@ -43,7 +43,7 @@ class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-class Executors(_Section):
+class ExecutorSettings(_Section):
     """How many executors there may be."""
 
     min: Annotated[Count, Field(ge=1)] = Field(default=1, description="never fewer")
@@ -53,7 +53,7 @@ class Executors(_Section):
     )
 
     @model_validator(mode="after")
-    def _in_order(self) -> "Executors":
+    def _in_order(self) -> "ExecutorSettings":
         if self.min > self.max:
             raise ValueError(f"min {self.min} is larger than max {self.max}")
         if self.initial is not None and not self.min <= self.initial <= self.max:
@@ -101,7 +101,7 @@ class Settings(_Section):
 
     policy: str = Field(default="lag-proportional", min_length=1, description="what decides, by name")
     policy_settings: dict[str, Any] = Field(default_factory=dict, description="the policy's own settings")
-    executors: Executors = Executors()
+    executors: ExecutorSettings = ExecutorSettings()
     slo: SloSettings = SloSettings()
     tick_s: Seconds = Field(default=5.0, description="time between two looks")
     max_age_s: Annotated[Seconds | None, Nothing] = Field(

@@ -12,7 +12,7 @@ from typing import IO, Any, Generic
 
 from elastream.core.errors import BadInput
 from elastream.daemons.state_folder import Folder, State, StateFolder
-from elastream.daemons.supervisor import STAY, Orders
+from elastream.daemons.supervisor import STAY, SupervisorOrders
 
 # Daemons are asked, given a few seconds, and then killed; a loaded machine needs more.
 END_WITHIN_S = 30.0
@@ -26,7 +26,7 @@ class SupervisorClient(Generic[Folder]):
         self.kind = kind
         self._process: subprocess.Popen[bytes] | None = None
 
-    def start(self, orders: Orders) -> Folder:
+    def start(self, orders: SupervisorOrders) -> Folder:
         """Start it with these orders, and wait until what is wanted can be used."""
         package = Path(__file__).parents[2]
         self._process = subprocess.Popen(
@@ -87,7 +87,7 @@ class SupervisorClient(Generic[Folder]):
         return self._process.stdout
 
 
-def up(module: str, folder: StateFolder[State], orders: Callable[[], Orders]) -> tuple[State, bool]:
+def up(module: str, folder: StateFolder[State], orders: Callable[[], SupervisorOrders]) -> tuple[State, bool]:
     """Start what stays; what is there already, and False, if it runs in that folder."""
     there = folder.read()
     if there is not None and there.is_up:

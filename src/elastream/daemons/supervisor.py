@@ -57,7 +57,7 @@ class Daemons(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Orders:
+class SupervisorOrders:
     """What to keep, for as long as the parent lives; without one, until told to end."""
 
     folder: str | None
@@ -124,7 +124,7 @@ def main(kind: type[Folder], describe: Callable[..., Daemons]) -> None:
     line = read_line()
     if not line.endswith(b"\n"):
         return
-    orders = Orders(**json.loads(line))
+    orders = SupervisorOrders(**json.loads(line))
     if orders.parent is None and os.fork():
         # The one that asked can collect its child at once, and the supervisor belongs to nobody.
         os._exit(0)
@@ -142,7 +142,7 @@ def main(kind: type[Folder], describe: Callable[..., Daemons]) -> None:
         say({"failed": f"{kind.thing}: unexpected {type(bug).__name__}: {bug}"})
 
 
-def keep(orders: Orders, kind: type[Folder], describe: Callable[..., Daemons]) -> None:
+def keep(orders: SupervisorOrders, kind: type[Folder], describe: Callable[..., Daemons]) -> None:
     """The whole life of what is kept."""
     lifeline = Lifeline(orders.parent)
     with the_folder(orders, kind) as folder:
@@ -173,7 +173,7 @@ def obey(daemons: Daemons, command: str) -> None:
 
 
 @contextlib.contextmanager
-def the_folder(orders: Orders, kind: type[Folder]) -> Iterator[Folder]:
+def the_folder(orders: SupervisorOrders, kind: type[Folder]) -> Iterator[Folder]:
     """Made and locked; gone at the end."""
     folder = temporary(kind) if orders.folder is None else kind(path=Path(orders.folder))
     folder.make()

@@ -22,7 +22,7 @@ from elastream.core.errors import BadInput, CannotRun
 from elastream.development.shipping import ship_by_value
 from elastream.events.generators import batches
 from elastream.events.options import SourceOptions, events, newest
-from elastream.events.timing import Stretch
+from elastream.events.timing import ArrivalStretch
 from elastream.events.wire import message_batch
 
 __all__ = ["NAME", "ElastreamSource", "Reader", "events", "newest", "register", "stream"]
@@ -123,7 +123,7 @@ class Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         stretch, offsets = partition.value
-        made = batches(self._generator, self._timing, Stretch(*stretch), offsets)
+        made = batches(self._generator, self._timing, ArrivalStretch(*stretch), offsets)
         return made if self._json_partitions is None else self._as_messages(made, offsets)
 
     def _as_messages(self, made: Iterator[pa.RecordBatch], offsets: range) -> Iterator[pa.RecordBatch]:

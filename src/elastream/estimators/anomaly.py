@@ -18,14 +18,14 @@ def strays(value: float, usual: Moments, *, floor: float = 0.0) -> bool:
     return usual.n > 1 and abs(value - usual.mean) > max(usual.deviation, floor)
 
 
-class Watch(NamedTuple):
+class AnomalyWatch(NamedTuple):
     """A recovery being watched, from the first abnormal look to the last. A value, as `Moments` is."""
 
     since_s: float
     first_s: float | None = None
     last_s: float | None = None
 
-    def see(self, at_s: float, is_abnormal: bool) -> Watch:
+    def see(self, at_s: float, is_abnormal: bool) -> AnomalyWatch:
         """After one more look."""
         if not is_abnormal:
             return self

@@ -13,7 +13,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from elastream.core.errors import BadInput, UnknownName
 from elastream.core.quantity import parse_quantity
 from elastream.events.randomness import IntArray
-from elastream.events.timing import Stretch, Timing
+from elastream.events.timing import ArrivalStretch, Timing
 
 # Large enough that a batch costs little beside its rows, small enough for an executor with a heap of 512 MB.
 ROWS_PER_ARROW_BATCH = 16_384
@@ -73,7 +73,7 @@ def maker(name: str) -> Maker:
     return found
 
 
-def batches(generator: Generator, timing: Timing, stretch: Stretch, offsets: range) -> Iterator[pa.RecordBatch]:
+def batches(generator: Generator, timing: Timing, stretch: ArrivalStretch, offsets: range) -> Iterator[pa.RecordBatch]:
     """The events of these offsets, of which the stretch must know."""
     for first in range(0, len(offsets), ROWS_PER_ARROW_BATCH):
         some = offsets[first : first + ROWS_PER_ARROW_BATCH]

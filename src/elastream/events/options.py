@@ -13,7 +13,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 from elastream.core.errors import BadInput, UnknownName
 from elastream.events.generators import Generator, batches, maker, number, share, whole
-from elastream.events.timing import Stretch, Timing
+from elastream.events.timing import ArrivalStretch, Timing
 from elastream.events.wire import MESSAGES
 from elastream.workloads import RateSeries, parse_workload
 
@@ -75,9 +75,11 @@ class SourceOptions:
         return RateSeries(drawn.times_s / factor, drawn.rates, drawn.duration_s / factor)
 
     @cached_property
-    def stretch(self) -> Stretch:
+    def stretch(self) -> ArrivalStretch:
         """The whole curve as arrays."""
-        return Stretch(self.series.times_s, self.series.rates, np.asarray(self.series.arrived(self.series.times_s)))
+        return ArrivalStretch(
+            self.series.times_s, self.series.rates, np.asarray(self.series.arrived(self.series.times_s))
+        )
 
     @cached_property
     def rows_to_come(self) -> int | None:
@@ -100,7 +102,7 @@ class SourceOptions:
             return self.timing
         return replace(self.timing, flush_after=self.rows_to_come, flush_s=self.flush_s)
 
-    def part(self, first: int, end: int) -> Stretch:
+    def part(self, first: int, end: int) -> ArrivalStretch:
         """What the times of the events from `first` up to, without, `end` need."""
         return self.times.part(self.stretch, first, end)
 

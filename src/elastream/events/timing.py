@@ -17,7 +17,7 @@ _STRIDE = 953
 _LATE_SALT = 0x1A7E
 
 
-class Stretch(NamedTuple):
+class ArrivalStretch(NamedTuple):
     """The piece of an arrival curve that some offsets need, as arrays: times from the start, rates, arrivals so far."""
 
     times_s: NDArray[np.float64]
@@ -56,13 +56,13 @@ class Timing:
     flush_s: float = 0.0
     """... and so much more."""
 
-    def part(self, stretch: Stretch, first: int, end: int) -> Stretch:
+    def part(self, stretch: ArrivalStretch, first: int, end: int) -> ArrivalStretch:
         """The piece of the curve that the times of these offsets need."""
         if self.flush_after is not None:
             first, end = min(first, self.flush_after - 1), min(end, self.flush_after)
         return stretch.of(first // self.disorder * self.disorder, -(-end // self.disorder) * self.disorder)
 
-    def event_time_us(self, offsets: IntArray, stretch: Stretch) -> IntArray:
+    def event_time_us(self, offsets: IntArray, stretch: ArrivalStretch) -> IntArray:
         """Of each event."""
         places = offsets if self.flush_after is None else np.minimum(offsets, self.flush_after - 1)
         if self.disorder > 1:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from elastream.core.errors import BadInput, ElastreamError
 from elastream.core.sanitizer import REDACTION, use_pattern
 from elastream.development.cluster.driver import SUBMIT_ARGS
-from elastream.launch.orders import Orders, read_orders
+from elastream.launch.orders import LaunchOrders, read_orders
 from elastream.launch.script import run_as_main
 from elastream.launch.telling import say, take_over_warnings
 from elastream.registry.foreign import search_here
@@ -44,7 +44,7 @@ def launch(arguments: Sequence[str]) -> None:
         sys.exit(sessions.refused)
 
 
-def _checked(orders: Orders) -> Orders:
+def _checked(orders: LaunchOrders) -> LaunchOrders:
     if importlib.util.find_spec("pyspark") is None:
         raise BadInput(
             "pyspark is not installed for this Python; use the one that the script runs with, or:"

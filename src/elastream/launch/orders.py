@@ -16,7 +16,7 @@ _WITH_VALUE = ("--executors", "--config", "--set", "--conf", "--cluster", "--pro
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Orders:
+class LaunchOrders:
     """A script, and what the person who starts it wants."""
 
     script: Path
@@ -50,15 +50,15 @@ class Orders:
         ]
 
 
-class _Parser(argparse.ArgumentParser):
+class _ArgumentParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise BadInput(f"launcher: {message}")
 
 
-def read_orders(arguments: Sequence[str]) -> Orders:
+def read_orders(arguments: Sequence[str]) -> LaunchOrders:
     """From the launcher's command line; BadInput if there is no such script."""
     options, rest = _split(arguments)
-    parser = _Parser(add_help=False, allow_abbrev=False)
+    parser = _ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--executors")
     parser.add_argument("--config", type=Path)
     parser.add_argument("--set", action="append", default=[])
@@ -70,7 +70,7 @@ def read_orders(arguments: Sequence[str]) -> Orders:
     found = parser.parse_args(options)
     if not rest:
         raise BadInput("launcher: no script; name the application's .py file")
-    return Orders(
+    return LaunchOrders(
         script=checked_script(Path(rest[0])),
         arguments=tuple(rest[1:]),
         settings={**set_arguments(found.set), **bounded(found.executors)},

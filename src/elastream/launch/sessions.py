@@ -33,11 +33,11 @@ from elastream.development.cluster.driver import (
 from elastream.development.cluster.finder import find_cluster
 from elastream.development.cluster.folder import ClusterFolder
 from elastream.launch import LAUNCHER, partitions
-from elastream.launch.orders import Orders
+from elastream.launch.orders import LaunchOrders
 from elastream.launch.outside import outside
 from elastream.launch.setting_up import (
     MASTER,
-    Room,
+    MachineRoom,
     fitting_this_machine,
     is_bounded,
     is_off,
@@ -65,7 +65,7 @@ class Refused(SystemExit):
 class Sessions:
     """Sets up and follows every session that a script makes."""
 
-    def __init__(self, orders: Orders, say: Callable[[str], None]) -> None:
+    def __init__(self, orders: LaunchOrders, say: Callable[[str], None]) -> None:
         self.refused: int | None = None
         """The exit code of a refusal."""
         self._orders = orders
@@ -188,7 +188,7 @@ class Sessions:
         # What rules the script out is said before a cluster is started for it.
         require_elastic({"spark.decommission.enabled": "true", **conf, MASTER: "spark://of-its-own"})
         if self._cluster is None:
-            room = Room.of(conf, self._found(conf).executors.max)
+            room = MachineRoom.of(conf, self._found(conf).executors.max)
             self._say(
                 f"no master is named: starting a cluster on this machine, with room for {so_many(room.executors)}"
             )

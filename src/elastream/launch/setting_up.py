@@ -73,7 +73,7 @@ def speaks_connect(options: Mapping[str, str], environ: Mapping[str, str]) -> bo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
+class MachineRoom:
     """A cluster of one's own for a run: two workers that share the executors."""
 
     executors: int
@@ -81,7 +81,7 @@ class Room:
     memory: str
 
     @classmethod
-    def of(cls, conf: Mapping[str, str], most: int) -> Room:
+    def of(cls, conf: Mapping[str, str], most: int) -> MachineRoom:
         """For so many executors with these settings."""
         each = -(-most // 2)
         mebibytes = int(memory_bytes(conf.get("spark.executor.memory", EXECUTOR_MEMORY)) / 2**20)

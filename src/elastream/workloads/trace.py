@@ -12,7 +12,7 @@ from elastream.registry import setting
 from elastream.workloads.pattern import MAX_POINTS, Moment, Pattern, Rate, workloads
 from elastream.workloads.series import FloatArray, RateSeries
 from elastream.workloads.streams import Streams
-from elastream.workloads.tracefile import Recording, read_recording
+from elastream.workloads.tracefile import RecordedRates, read_recording
 
 Factor = Annotated[float, Field(gt=0, le=1e12)]
 
@@ -56,11 +56,11 @@ class Trace(Pattern):
         needed = max(int(np.searchsorted(times, duration_s)), 1)
         return RateSeries(times[:needed], self._scaled(rates[:needed], recording), duration_s)
 
-    def _from_start(self, recording: Recording) -> tuple[FloatArray, FloatArray]:
+    def _from_start(self, recording: RecordedRates) -> tuple[FloatArray, FloatArray]:
         first = int(np.searchsorted(recording.times_s, self.start_s, side="right")) - 1
         return np.maximum(recording.times_s[first:] - self.start_s, 0.0), recording.rates[first:]
 
-    def _scaled(self, rates: FloatArray, recording: Recording) -> FloatArray:
+    def _scaled(self, rates: FloatArray, recording: RecordedRates) -> FloatArray:
         factor = self.scale
         if self.peak_rps is not None:
             highest = float(recording.rates.max()) - self.baseline_rps

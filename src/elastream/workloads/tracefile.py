@@ -22,7 +22,7 @@ SECONDS_OF = {"t_seconds": 1.0, "seconds": 1.0, "t": 1.0, "minute": 60.0, "minut
 """Columns that hold the time, and how many seconds one of their units has."""
 
 
-class Recording(NamedTuple):
+class RecordedRates(NamedTuple):
     """Rates and the times from which they hold, relative to the first one."""
 
     times_s: FloatArray
@@ -40,7 +40,7 @@ def shipped_traces() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in SHIPPED.glob("*.csv")))
 
 
-def read_recording(file: str, *, column: str | None = None, time_column: str | None = None) -> Recording:
+def read_recording(file: str, *, column: str | None = None, time_column: str | None = None) -> RecordedRates:
     """A shipped trace by its name, or a CSV or Parquet file by its path."""
     path = SHIPPED / f"{file}.csv" if file in shipped_traces() else Path(file)
     try:
@@ -52,7 +52,9 @@ def read_recording(file: str, *, column: str | None = None, time_column: str | N
 
 
 @lru_cache(maxsize=32)
-def _read(path: Path, file: str, column: str | None, time_column: str | None, _changed: int, _size: int) -> Recording:
+def _read(
+    path: Path, file: str, column: str | None, time_column: str | None, _changed: int, _size: int
+) -> RecordedRates:
     """The last two arguments only tell the cache that a file is another one now."""
     read = _read_parquet if path.suffix.lower() in (".parquet", ".pq") else _read_csv
     try:
@@ -61,7 +63,7 @@ def _read(path: Path, file: str, column: str | None, time_column: str | None, _c
         raise BadInput(f"trace {file!r} cannot be read: {wrong}") from None
 
 
-def _read_csv(path: Path, file: str, column: str | None, time_column: str | None) -> Recording:
+def _read_csv(path: Path, file: str, column: str | None, time_column: str | None) -> RecordedRates:
     with path.open(encoding="utf-8-sig", newline="") as lines:
         rows = csv.reader(lines)
         header = [name.strip() for name in next(rows, [])]
@@ -76,7 +78,7 @@ def _read_csv(path: Path, file: str, column: str | None, time_column: str | None
     return _checked(times, rates, SECONDS_OF.get(time, 1.0), lambda i: f"{file}:{numbers[i]}", file)
 
 
-def _read_parquet(path: Path, file: str, column: str | None, time_column: str | None) -> Recording:
+def _read_parquet(path: Path, file: str, column: str | None, time_column: str | None) -> RecordedRates:
     try:
         arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
     except ImportError:
@@ -108,7 +110,7 @@ def _column(header: Sequence[str], candidates: Iterable[str], setting: str, file
 
 def _checked(
     times: Sequence[object], rates: Sequence[object], unit_s: float, where: Callable[[int], str], file: str
-) -> Recording:
+) -> RecordedRates:
     if not times:
         raise BadInput(f"{file}: there are no rates in it")
     seconds = np.array(_numbers(times, "time", LAST_S / unit_s, where)) * unit_s
@@ -121,7 +123,7 @@ def _checked(
     if unsorted.size:
         i = int(unsorted[0]) + 1
         raise BadInput(f"{where(i)}: the time {times[i]} does not come after {times[i - 1]}")
-    return Recording(seconds - seconds[0], values)
+    return RecordedRates(seconds - seconds[0], values)
 
 
 def _numbers(values: Sequence[object], what: str, most: float, where: Callable[[int], str]) -> list[float]:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from elastream.estimators.anomaly import Watch, strays
+from elastream.estimators.anomaly import AnomalyWatch, strays
 from elastream.estimators.forecasting.forecast import Forecast
 from elastream.estimators.moments import Moments
 from elastream.estimators.recovery import recovery_s
@@ -55,10 +55,12 @@ def test_only_what_is_further_than_one_deviation_strays() -> None:
 
 
 def test_a_recovery_lasts_from_the_first_abnormal_look_to_the_last() -> None:
-    watch = Watch(100.0)
+    watch = AnomalyWatch(100.0)
     for at_s in range(101, 200):
         # Normal for a moment in between, and from 171 on.
-        watch = Watch(*json.loads(json.dumps(watch))).see(float(at_s), 105 <= at_s <= 170 and not 120 <= at_s <= 140)
+        watch = AnomalyWatch(*json.loads(json.dumps(watch))).see(
+            float(at_s), 105 <= at_s <= 170 and not 120 <= at_s <= 140
+        )
         if watch.is_over(float(at_s), quiet_s=30.0, longest_s=900.0):
             break
     assert watch.took_s == 65.0
@@ -66,12 +68,12 @@ def test_a_recovery_lasts_from_the_first_abnormal_look_to_the_last() -> None:
 
 
 def test_a_change_that_nobody_notices_was_recovered_from_at_once() -> None:
-    watch = Watch(0.0)
+    watch = AnomalyWatch(0.0)
     assert not watch.is_over(30.0, quiet_s=30.0, longest_s=900.0)
     assert watch.is_over(31.0, quiet_s=30.0, longest_s=900.0)
     assert watch.took_s == 0.0
 
 
 def test_a_watch_ends_even_if_nothing_becomes_normal() -> None:
-    watch = Watch(0.0).see(1.0, True).see(901.0, True)
+    watch = AnomalyWatch(0.0).see(1.0, True).see(901.0, True)
     assert watch.is_over(901.0, quiet_s=30.0, longest_s=900.0)

@@ -9,7 +9,7 @@ from elastream.core.errors import BadInput
 from elastream.events.generators import GENERATORS, maker
 from elastream.events.keyed import Keyed
 from elastream.events.options import events, newest, parse_options
-from elastream.events.timing import Stretch
+from elastream.events.timing import ArrivalStretch
 from elastream.workloads import parse_workload
 
 WAVE = {"workload": "cosine(1k..9k, period=60s, noise=500) + spike(20k, at=20s, for=5s)", "seed": "7"}
@@ -99,7 +99,7 @@ def test_a_stretch_is_as_small_as_the_batch() -> None:
     stretch = parse_options(WAVE).stretch
     assert len(stretch.times_s) > 1_000
     assert len(stretch.of(50_000, 60_000).times_s) < 20
-    assert isinstance(stretch.of(0, 0), Stretch)
+    assert isinstance(stretch.of(0, 0), ArrivalStretch)
 
 
 def test_event_times_never_fall_and_do_not_depend_on_the_start() -> None:

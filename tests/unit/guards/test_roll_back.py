@@ -1,7 +1,7 @@
 import json
 
 from elastream.core.decision import Decision
-from elastream.core.guards.roll_back import RollBack, Watch
+from elastream.core.guards.roll_back import RollBack, RollBackWatch
 from elastream.core.observation import Observation
 from elastream.testing import asking, delay, knowing, observation, pool, query, size
 
@@ -12,7 +12,7 @@ class Run:
     """An application under load: how it does at each size is what a test sets."""
 
     def __init__(self, wanted: int) -> None:
-        self.memory: Watch = GUARD.start()
+        self.memory: RollBackWatch = GUARD.start()
         self.last: Decision | None = None
         self.wanted = self.ready = wanted
         self.at_s = self.arrived = self.committed = 0.0

@@ -7,7 +7,7 @@ import pytest
 
 from elastream.core.decision import Decision
 from elastream.core.errors import BadInput
-from elastream.core.guards.starvation import Starvation, Steps
+from elastream.core.guards.starvation import Starvation, StarvationSteps
 from elastream.core.knowledge import Knowledge
 from elastream.core.observation import Observation, Query, Reading, RunningBatch, RunningStage, Worker
 from elastream.core.signals import Signal
@@ -37,7 +37,7 @@ def known(looks: Sequence[Observation]) -> Knowledge:
 
 
 def guarded(looks: Sequence[Observation], *, steps: int = 0, decision: Decision | None = None) -> Decision:
-    memory: Steps = {"steps": steps, "last_s": None, "wanted": {}}
+    memory: StarvationSteps = {"steps": steps, "last_s": None, "wanted": {}}
     hold = Decision.hold(looks[-1], "no batch was measured")
     return Starvation().adjust(decision or hold, looks[-1], known(looks), memory)
 
@@ -129,7 +129,7 @@ def test_a_step_waits_until_the_last_one_has_arrived_and_settled() -> None:
     looks = [look(at) for at in (0.0, 5.0, 10.0)]
     seen = known(looks)
     hold = Decision.hold(looks[-1], "?")
-    memory: Steps = {"steps": 1, "last_s": 10.0, "wanted": {}}
+    memory: StarvationSteps = {"steps": 1, "last_s": 10.0, "wanted": {}}
     seen.note(looks[-1], asking(2))
     for at_s, expected in ((15.0, 2), (20.0, 2), (25.0, 3)):
         now = look(at_s, ready=2)

@@ -18,7 +18,7 @@ from elastream.cli.terminal.output import tell
 from elastream.core.errors import BadInput, CannotRun
 
 if TYPE_CHECKING:
-    from elastream.launch.orders import Orders
+    from elastream.launch.orders import LaunchOrders
 
 # What stands behind the script belongs to the script.
 CONTEXT = {"allow_interspersed_args": False}
@@ -92,7 +92,7 @@ def run(
     from elastream.config import set_arguments
     from elastream.development.cluster.finder import read_master
     from elastream.launch import LAUNCHER
-    from elastream.launch.orders import Orders, checked_properties, checked_script, flatten
+    from elastream.launch.orders import LaunchOrders, checked_properties, checked_script, flatten
 
     place = read_master(master) if master is not None else None
     settings = {
@@ -102,7 +102,7 @@ def run(
         **({"journal.folder": journal.absolute()} if journal is not None else {}),
         **({"guards.pause.mode": "dry-run"} if dry_run else {}),
     }
-    orders = Orders(
+    orders = LaunchOrders(
         script=checked_script(script),
         arguments=tuple(arguments or ()),
         settings=flatten(settings),
@@ -167,7 +167,7 @@ def _conf(pairs: list[str], master: str | None, cores: int | None, memory: str |
     return conf
 
 
-def _check(orders: Orders) -> None:
+def _check(orders: LaunchOrders) -> None:
     """What can be found wrong before anything is started."""
     from elastream.launch.setting_up import MASTER, is_off, require_elastic, settings_for
     from elastream.policies import policies

@@ -117,7 +117,7 @@ def _draw(pattern: Pattern, duration_s: float, seed: int, *, json: bool) -> None
     from rich.text import Text
 
     from elastream.cli.terminal.drawing import draw
-    from elastream.cli.terminal.strips import Block, Strip, compact
+    from elastream.cli.terminal.strips import Block, TextStrip, compact
 
     if json:
         print_json(_as_json(pattern, duration_s, seed))
@@ -127,7 +127,7 @@ def _draw(pattern: Pattern, duration_s: float, seed: int, *, json: bool) -> None
     times, rates = [at_s for at_s, _ in points], [rate for _, rate in points]
     screen = console()
     screen.print(Text(str(pattern), style="cyan"))
-    strip = Strip(label="rate", at_s=times, values=rates, unit="/s", style="cyan")
+    strip = TextStrip(label="rate", at_s=times, values=rates, unit="/s", style="cyan")
     draw(screen, [Block(heading="", strips=[strip])], duration_s)
     screen.print(
         f"min {compact(min(rates))}/s, mean {compact(series.mean_rps)}/s, max {compact(max(rates))}/s; "

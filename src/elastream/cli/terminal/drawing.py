@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from elastream.cli.terminal.output import is_drawable
-from elastream.cli.terminal.strips import ASCII, BLOCKS, Block, Strip, Values, axis, blocks, column_of
+from elastream.cli.terminal.strips import ASCII, BLOCKS, Block, TextStrip, Values, axis, blocks, column_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -70,7 +70,7 @@ def _now(left: int, columns: int, at: int, encoding: str) -> Text:
     return Text(" " * (left + at - text.index(mark)) + text, style="bold")
 
 
-def _tops(strips: Sequence[Strip]) -> dict[str, float]:
+def _tops(strips: Sequence[TextStrip]) -> dict[str, float]:
     """Strips of one label share a scale, so that the eye may compare them."""
     tops: dict[str, float] = {}
     for strip in strips:
@@ -78,7 +78,7 @@ def _tops(strips: Sequence[Strip]) -> dict[str, float]:
     return tops
 
 
-def _drawn(strip: Strip, columns: Values, top: float, characters: str) -> Text:
+def _drawn(strip: TextStrip, columns: Values, top: float, characters: str) -> Text:
     from rich.text import Text
 
     drawn = Text(blocks(columns, top, characters), style=strip.style)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from elastream.cli.terminal.digits import CHARACTERS, HEIGHT, draw_digits, shorten, shorten_time
 from elastream.cli.terminal.drawing import draw_lines
 from elastream.cli.terminal.output import is_drawable
-from elastream.cli.terminal.strips import Block, Strip
+from elastream.cli.terminal.strips import Block, TextStrip
 from elastream.core.observation import Observation
 from elastream.core.slo import Slo
 from elastream.evaluation.measures import find_slowest, living_queries
@@ -198,7 +198,7 @@ def _strips(series: RunSeries, moment: Moment, width: int, encoding: str) -> lis
     return draw_lines(groups, duration_s, width=width, encoding=encoding, now_s=moment.now_s)
 
 
-def _curves(series: RunSeries, zero_utc_s: float, promised: Slo | None) -> list[Strip]:
+def _curves(series: RunSeries, zero_utc_s: float, promised: Slo | None) -> list[TextStrip]:
     """Everything since a time."""
     at_s = [at - zero_utc_s for at in series.at]
     slo = _strictest(series, promised)
@@ -208,11 +208,11 @@ def _curves(series: RunSeries, zero_utc_s: float, promised: Slo | None) -> list[
     most = max((value for value in (*ready, *wanted) if value is not None), default=None)
     delay = series.column("delay")
     return [
-        Strip(label="rate", at_s=at_s, values=series.column("arrived"), unit="/s", style="cyan"),
-        Strip(label="backlog", at_s=at_s, values=series.column("backlog"), by="max", style="yellow"),
-        Strip(label="delay p95", at_s=at_s, values=delay, unit="s", by="max", style="green", limit=limit),
-        Strip(label="wanted", at_s=at_s, values=wanted, by="max", style="blue", top=most),
-        Strip(label="ready", at_s=at_s, values=ready, by="max", style="bright_blue", top=most),
+        TextStrip(label="rate", at_s=at_s, values=series.column("arrived"), unit="/s", style="cyan"),
+        TextStrip(label="backlog", at_s=at_s, values=series.column("backlog"), by="max", style="yellow"),
+        TextStrip(label="delay p95", at_s=at_s, values=delay, unit="s", by="max", style="green", limit=limit),
+        TextStrip(label="wanted", at_s=at_s, values=wanted, by="max", style="blue", top=most),
+        TextStrip(label="ready", at_s=at_s, values=ready, by="max", style="bright_blue", top=most),
     ]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from elastream.cli.terminal.drawing import draw
 from elastream.cli.terminal.output import print_line, print_table
-from elastream.cli.terminal.strips import Block, Strip, compact, spelt_time
+from elastream.cli.terminal.strips import Block, TextStrip, compact, spelt_time
 from elastream.evaluation.series import Measure
 from elastream.experiments.run import Run
 from elastream.experiments.simulated import SimulatedSetup
@@ -166,11 +166,11 @@ def _strip(
     by: Literal["mean", "max"] = "mean",
     top: float | None = None,
     limit: float | None = None,
-) -> Strip:
+) -> TextStrip:
     found = run.series
     at_s = [at - found.start for at in found.at]
     values = found.column(measure)
-    return Strip(label=label, at_s=at_s, values=values, unit=unit, by=by, style=style, top=top, limit=limit)
+    return TextStrip(label=label, at_s=at_s, values=values, unit=unit, by=by, style=style, top=top, limit=limit)
 
 
 def _less(share: float | None) -> float | None:

@@ -23,7 +23,7 @@ Values = Sequence[float | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Strip:
+class TextStrip:
     """One series to draw: its values hold from their times on."""
 
     label: str
@@ -73,7 +73,7 @@ class Block:
     """Strips under a heading."""
 
     heading: str
-    strips: Sequence[Strip] = field(default_factory=list)
+    strips: Sequence[TextStrip] = field(default_factory=list)
 
 
 def blocks(columns: Values, top: float, characters: str = BLOCKS) -> str:

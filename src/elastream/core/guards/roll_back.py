@@ -37,7 +37,7 @@ class Bad(TypedDict):
     until_s: float
 
 
-class Watch(TypedDict):
+class RollBackWatch(TypedDict):
     """Recent looks, the change under watch, and sizes known as bad."""
 
     looks: list[Look]
@@ -60,11 +60,11 @@ class RollBack(LetsThePolicySpeak):
     harm: float = 1.5
     remember_s: float = 1800.0
 
-    def start(self) -> Watch:
+    def start(self) -> RollBackWatch:
         """Nothing is under watch."""
         return {"looks": [], "allocation": None, "change": None, "bad": []}
 
-    def learn(self, memory: Watch, now: Observation, last: Decision | None) -> Watch:
+    def learn(self, memory: RollBackWatch, now: Observation, last: Decision | None) -> RollBackWatch:
         """Follow the load, and put a change under watch when it is made."""
         looks = [look for look in memory["looks"] if look["at_s"] >= now.at_s - self.settle_s]
         bad = [entry for entry in memory["bad"] if entry["until_s"] > now.at_s]
@@ -88,7 +88,7 @@ class RollBack(LetsThePolicySpeak):
             "bad": bad[-16:],
         }
 
-    def adjust(self, decision: Decision, now: Observation, known: Knowledge, memory: Watch) -> Decision:
+    def adjust(self, decision: Decision, now: Observation, known: Knowledge, memory: RollBackWatch) -> Decision:
         """Take back a change that turned out badly, and do not repeat one."""
         if decision.kind == "hold":
             return decision
@@ -117,7 +117,7 @@ class RollBack(LetsThePolicySpeak):
             "load_rps": load, "growth_rps": growth, "delay_s": delay,
         }  # fmt: skip
 
-    def _verdict(self, now: Observation, memory: Watch) -> str | None:
+    def _verdict(self, now: Observation, memory: RollBackWatch) -> str | None:
         change = memory["change"]
         if change is None or now.at_s < change["at_s"] + self.settle_s or any(pool.in_flux for pool in now.pools):
             return None

@@ -17,8 +17,8 @@ _FULL = 0.95
 _GROWTH_WINDOW_S = 60.0
 
 
-class Steps(TypedDict):
-    """Steps in a row, when the last one was, and the size of each pool on the last look."""
+class StarvationSteps(TypedDict):
+    """StarvationSteps in a row, when the last one was, and the size of each pool on the last look."""
 
     steps: int
     last_s: float | None
@@ -36,16 +36,16 @@ class Starvation(LetsThePolicySpeak):
 
     settle_s: float = 10.0
     forget_s: float = 120.0
-    """Steps begin anew after so long without one."""
+    """StarvationSteps begin anew after so long without one."""
 
     def __post_init__(self) -> None:
         require("starvation", self.settle_s > 0, f"settle_s is {self.settle_s:g}; it must be above 0")
 
-    def start(self) -> Steps:
+    def start(self) -> StarvationSteps:
         """No step was made."""
         return {"steps": 0, "last_s": None, "wanted": {}}
 
-    def learn(self, memory: Steps, now: Observation, last: Decision | None) -> Steps:
+    def learn(self, memory: StarvationSteps, now: Observation, last: Decision | None) -> StarvationSteps:
         """Count the step that was made on the look before, if it was carried out."""
         asked = {note.pool for note in last.adjustments if note.guard == "starvation"} if last is not None else set()
         wanted, before = now.wanted(), memory["wanted"]
@@ -55,7 +55,7 @@ class Starvation(LetsThePolicySpeak):
             return {"steps": 0, "last_s": None, "wanted": wanted}
         return {**memory, "wanted": wanted}
 
-    def adjust(self, decision: Decision, now: Observation, known: Knowledge, memory: Steps) -> Decision:
+    def adjust(self, decision: Decision, now: Observation, known: Knowledge, memory: StarvationSteps) -> Decision:
         """One step more for every pool that starves, and no shrink that would leave queries to other work's mercy."""
         for pool in now.pools:
             asked = decision.allocation[pool.name]

@@ -9,7 +9,7 @@ from elastream.core.knowledge import Knowledge
 from elastream.core.observation import Observation
 
 
-class Step(TypedDict):
+class StepTaken(TypedDict):
     """The decision that was followed last, what was wanted when it was made, and what was wanted on the last look."""
 
     made_s: float | None
@@ -28,17 +28,17 @@ class StepLimit(LetsThePolicySpeak):
     up: int | None = 15
     down: int | None = None
 
-    def start(self) -> Step:
+    def start(self) -> StepTaken:
         """No decision was followed."""
         return {"made_s": None, "base": {}, "wanted": {}}
 
-    def learn(self, memory: Step, now: Observation, last: Decision | None) -> Step:
+    def learn(self, memory: StepTaken, now: Observation, last: Decision | None) -> StepTaken:
         """Note from where the last decision started."""
         if last is None or last.made_s is None or last.made_s == memory["made_s"]:
             return {**memory, "wanted": now.wanted()}
         return {"made_s": last.made_s, "base": memory["wanted"], "wanted": now.wanted()}
 
-    def adjust(self, decision: Decision, now: Observation, known: Knowledge, memory: Step) -> Decision:
+    def adjust(self, decision: Decision, now: Observation, known: Knowledge, memory: StepTaken) -> Decision:
         """Cut the step."""
         restated = decision.made_s is not None and decision.made_s == memory["made_s"]
         allocation = {}

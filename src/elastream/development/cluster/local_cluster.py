@@ -19,7 +19,7 @@ from elastream.daemons import client
 from elastream.daemons.client import SupervisorClient
 from elastream.daemons.java import java_home
 from elastream.daemons.memory import mebibytes
-from elastream.daemons.supervisor import Orders
+from elastream.daemons.supervisor import SupervisorOrders
 from elastream.development.cluster.daemon_settings import page_key
 from elastream.development.cluster.driver import DriverEnvironment, settings_for_driver
 from elastream.development.cluster.folder import ClusterError, ClusterFolder, ClusterState, standing_folder
@@ -135,7 +135,7 @@ def up(settings: ClusterSettings) -> tuple[ClusterFolder, ClusterState, bool]:
     return folder, state, is_new
 
 
-def _orders(settings: ClusterSettings, *, parent: int | None, folder: ClusterFolder | None = None) -> Orders:
+def _orders(settings: ClusterSettings, *, parent: int | None, folder: ClusterFolder | None = None) -> SupervisorOrders:
     if folder is None and settings.folder is not None:
         folder = ClusterFolder(path=settings.folder.absolute())
     wanted = {
@@ -148,7 +148,7 @@ def _orders(settings: ClusterSettings, *, parent: int | None, folder: ClusterFol
         "java_home": str(java_home().path),
         "environment": dict(os.environ),
     }
-    return Orders(folder=None if folder is None else str(folder.path), parent=parent, wanted=wanted)
+    return SupervisorOrders(folder=None if folder is None else str(folder.path), parent=parent, wanted=wanted)
 
 
 def _closed(home: Path) -> Path:

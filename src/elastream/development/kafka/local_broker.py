@@ -19,7 +19,7 @@ from elastream.daemons import client
 from elastream.daemons.client import END_WITHIN_S, SupervisorClient
 from elastream.daemons.java import java_home
 from elastream.daemons.memory import mebibytes
-from elastream.daemons.supervisor import Orders
+from elastream.daemons.supervisor import SupervisorOrders
 from elastream.development.kafka.folder import BrokerError, BrokerFolder, BrokerState, standing_folder
 from elastream.development.kafka.jars import Tell, broker_jars, silently
 
@@ -159,7 +159,9 @@ def up(settings: BrokerSettings, tell: Tell = silently) -> tuple[BrokerFolder, B
     return folder, state, is_new
 
 
-def _orders(settings: BrokerSettings, *, parent: int | None, folder: BrokerFolder | None, tell: Tell) -> Orders:
+def _orders(
+    settings: BrokerSettings, *, parent: int | None, folder: BrokerFolder | None, tell: Tell
+) -> SupervisorOrders:
     if folder is None and settings.folder is not None:
         folder = BrokerFolder(path=settings.folder.absolute())
     wanted = {
@@ -172,4 +174,4 @@ def _orders(settings: BrokerSettings, *, parent: int | None, folder: BrokerFolde
         "environment": dict(os.environ),
     }
     tell("starting Kafka ...")
-    return Orders(folder=None if folder is None else str(folder.path), parent=parent, wanted=wanted)
+    return SupervisorOrders(folder=None if folder is None else str(folder.path), parent=parent, wanted=wanted)

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from elastream.core.errors import BadInput
-from elastream.development.kafka.producer_verdict import Standing, Verdict
+from elastream.development.kafka.producer_verdict import ProducerVerdict, Standing
 from elastream.events.generators import ROWS_PER_ARROW_BATCH, batches
 from elastream.events.options import SourceOptions
 from elastream.events.wire import messages
@@ -135,7 +135,7 @@ class ProducerRun:
         self._began_s = self._moved_s = 0.0
         self._moved_to = 0
 
-    def run(self) -> Verdict:
+    def run(self) -> ProducerVerdict:
         """Write until the end, or until told to stop."""
         self._began_s = self._moved_s = self._clock()
         while not self._is_over():
@@ -271,9 +271,9 @@ class ProducerRun:
             self._tell(f"caught up after {now_s - self._behind_since_s:.1f} s")
             self._behind_since_s = None
 
-    def _verdict(self) -> Verdict:
+    def _verdict(self) -> ProducerVerdict:
         first = self._production.first
-        return Verdict(
+        return ProducerVerdict(
             wanted=self._next - first,
             acknowledged=sum(self._acknowledged),
             next_offset=self._next_unacknowledged(),

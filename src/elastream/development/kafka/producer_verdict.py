@@ -23,7 +23,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class ProducerVerdict:
     """What became of the events of a run."""
 
     wanted: int

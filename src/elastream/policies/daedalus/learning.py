@@ -12,7 +12,7 @@ from typing import Any, Literal
 from elastream.core.decision import Decision
 from elastream.core.observation import Observation, Pool, Query
 from elastream.estimators import load
-from elastream.estimators.anomaly import Watch, strays
+from elastream.estimators.anomaly import AnomalyWatch, strays
 from elastream.estimators.forecasting.checked import Checked
 from elastream.estimators.left_behind import watched
 from elastream.estimators.moments import Moments
@@ -121,13 +121,13 @@ class Learning:
             predictions = last.note.get("recovery_s") if last else None
             predicted = predictions.get(pool.name) if isinstance(predictions, dict) else None
             watch = {
-                "looks": list(Watch(at_s)),
+                "looks": list(AnomalyWatch(at_s)),
                 "way": "out" if pool.wanted > pool_memory["wanted"] else "in",
                 "stood_s": 0.0,
                 "predicted": predicted if isinstance(predicted, int | float) else None,
             }
         if watch is not None:
-            looks = Watch(*watch["looks"]).see(at_s, bool(of["stray"]))
+            looks = AnomalyWatch(*watch["looks"]).see(at_s, bool(of["stray"]))
             watch = {**watch, "looks": list(looks), "stood_s": max(watch["stood_s"], of["stood_s"])}
             if looks.is_over(at_s, quiet_s=_QUIET_S, longest_s=self.longest_s):
                 memory = self._recovered(memory, watch, looks.took_s)
