@@ -1438,7 +1438,7 @@ MUTANTS = (
     ),
     Mutant(
         fault="milliseconds of tasks are taken for seconds",
-        file="src/elastream/spark/jvm/snapshot.py",
+        file="src/elastream/spark/jvm/snapshot_parser.py",
         before="        return (_number(raw, key) or 0.0) / 1000\n",
         after="        return _number(raw, key) or 0.0\n",
         test="tests/spark/test_events.py"

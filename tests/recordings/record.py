@@ -20,7 +20,7 @@ from pyspark import cloudpickle
 
 from elastream.development.cluster.local_cluster import ClusterSettings, LocalCluster
 from elastream.spark.jvm.listener import JvmListener
-from elastream.spark.jvm.snapshot import parse_snapshot
+from elastream.spark.jvm.snapshot_parser import parse_snapshot
 from elastream.spark.observe.host_usage import HostUsage
 from elastream.spark.scale.scheduler_backend import SparkBackend
 from tests.recordings import workloads

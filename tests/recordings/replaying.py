@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from elastream.core.observation import FinishedBatch, Observation, OperatorWork, Query, Reading
-from elastream.spark.jvm.snapshot import Snapshot, parse_snapshot
+from elastream.spark.jvm.snapshot import Snapshot
+from elastream.spark.jvm.snapshot_parser import parse_snapshot
 from elastream.spark.observe.host_usage import Usage
 from elastream.spark.observe.observer import Observer
 from elastream.spark.scale.roster import Registered

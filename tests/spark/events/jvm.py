@@ -12,7 +12,8 @@ from weakref import WeakKeyDictionary
 from elastream.daemons.java import java_home
 from elastream.spark.jvm.compiler import make
 from elastream.spark.jvm.listener import read_pieces
-from elastream.spark.jvm.snapshot import Snapshot, parse_snapshot
+from elastream.spark.jvm.snapshot import Snapshot
+from elastream.spark.jvm.snapshot_parser import parse_snapshot
 
 # A minute of work: what would compile it well would take longer.
 OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx512m")

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from elastream.spark.jvm.snapshot import Snapshot, parse_snapshot
+from elastream.spark.jvm.snapshot import Snapshot
+from elastream.spark.jvm.snapshot_parser import parse_snapshot
 from tests.unit.spark.reading import NAMES, lines
 
 

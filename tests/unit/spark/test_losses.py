@@ -13,7 +13,8 @@ from elastream.core.observation import Observation, Query, readings
 from elastream.core.signals import Signal
 from elastream.loop.planner import Planner
 from elastream.policies import policies
-from elastream.spark.jvm.snapshot import Snapshot, parse_snapshot
+from elastream.spark.jvm.snapshot import Snapshot
+from elastream.spark.jvm.snapshot_parser import parse_snapshot
 from elastream.spark.observe.losses import ADDED_UP, Losses
 from elastream.spark.observe.observer import PROVIDES
 from tests.unit.spark.reading import fold, lines, observing

@@ -10,7 +10,8 @@ import pytest
 
 from elastream.core.credible import credible
 from elastream.core.observation import Observation, Query, Reading, readings
-from elastream.spark.jvm.snapshot import QueryEvent, QuerySeen, SourceSeen, parse_snapshot
+from elastream.spark.jvm.snapshot import QueryEvent, QuerySeen, SourceSeen
+from elastream.spark.jvm.snapshot_parser import parse_snapshot
 from tests.unit.spark.reading import NAMES, fold, folded, lines, observing, queries
 
 TOTALS = ("arrived", "committed", "records-in", "busy-time", "driver-time", "batches", "busy-slots")

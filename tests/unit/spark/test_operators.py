@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from elastream.spark.jvm.snapshot import PlanMatch, PlanNode, StageSeen, parse_snapshot
+from elastream.spark.jvm.snapshot import PlanMatch, PlanNode, StageSeen
+from elastream.spark.jvm.snapshot_parser import parse_snapshot
 from elastream.spark.observe.operators import Operators, parts_of
 
 AGGREGATE = (

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from elastream.core.observation import Pool
-from elastream.spark.jvm.snapshot import Snapshot, parse_snapshot
+from elastream.spark.jvm.snapshot import Snapshot
+from elastream.spark.jvm.snapshot_parser import parse_snapshot
 from elastream.spark.observe.host_usage import Usage
 from elastream.spark.observe.pool_tracker import PoolSeen, PoolTracker
 

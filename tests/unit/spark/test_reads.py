@@ -7,7 +7,8 @@ import pytest
 
 from elastream.core.guards.partition_ceiling import widest_stage
 from elastream.core.observation import Query
-from elastream.spark.jvm.snapshot import PlanMatch, PlanNode, QuerySeen, Snapshot, SourceSeen, StageSeen, parse_snapshot
+from elastream.spark.jvm.snapshot import PlanMatch, PlanNode, QuerySeen, Snapshot, SourceSeen, StageSeen
+from elastream.spark.jvm.snapshot_parser import parse_snapshot
 from tests.unit.spark.reading import fold, observing
 
 LOG = SourceSeen(kind="com.example.Log", table="log")

@@ -13,7 +13,8 @@ from elastream.core.signals import Signal
 from elastream.loop.controller import checked
 from elastream.loop.planner import Planner
 from elastream.policies import policies
-from elastream.spark.jvm.snapshot import ExecutorSeen, parse_snapshot
+from elastream.spark.jvm.snapshot import ExecutorSeen
+from elastream.spark.jvm.snapshot_parser import parse_snapshot
 from elastream.spark.observe.host_usage import Usage
 from elastream.spark.observe.observer import PROVIDES, Observer, provided
 from elastream.spark.observe.task_cpu import TaskCpu

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from elastream.spark.jvm.snapshot import PlanMatch, PlanNode, StageSeen, parse_snapshot
+from elastream.spark.jvm.snapshot import PlanMatch, PlanNode, StageSeen
+from elastream.spark.jvm.snapshot_parser import parse_snapshot
 from elastream.spark.observe.operator_totals import WHOLE, OperatorTotals
 
 PLAN = {1: (PlanNode(0, "MicroBatchScan", "columns [1]"),)}

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from elastream.core.errors import ObservationFailed
 from elastream.core.log import log
 from elastream.spark.jvm.compiler import made
-from elastream.spark.jvm.snapshot import Snapshot, parse_snapshot
+from elastream.spark.jvm.snapshot import Snapshot
+from elastream.spark.jvm.snapshot_parser import parse_snapshot
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

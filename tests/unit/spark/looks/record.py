@@ -21,7 +21,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from elastream.development.cluster.local_cluster import ClusterSettings, LocalCluster
 from elastream.development.embedded_source import stream
 from elastream.spark.jvm.listener import JvmListener
-from elastream.spark.jvm.snapshot import parse_snapshot
+from elastream.spark.jvm.snapshot_parser import parse_snapshot
 from tests.spark.driving import driver
 
 HERE = Path(__file__).parent
