@@ -32,6 +32,7 @@ def count_paid(now: Observation) -> int:
     Over all pools, `max(requested, ready) + leaving`: those requested and not ready are starting, those ready beyond
     the request are about to be told to go. What was requested from a cluster that is known to have no room for it does
     not start and costs nothing, so that the sum is at most `cluster_workers`, or what is there already if that is more.
+    A request counts from the look that shows it: a decision does not tell whether it was carried out.
     """
     paid = sum(max(pool.requested, pool.ready) + pool.leaving for pool in now.pools)
     if now.cluster_workers is None:
