@@ -1690,9 +1690,9 @@ MUTANTS = (
     ),
     Mutant(
         fault="the folder of a command is on Python's path before a class is asked for",
-        file="src/elastream/registry/foreign.py",
-        before="            _places.append(folder)",
-        after="            _places.append(folder)\n            sys.path.append(folder)",
+        file="src/elastream/core/module_search.py",
+        before="            _folders.append(folder)",
+        after="            _folders.append(folder)\n            import sys; sys.path.append(folder)",
         test="tests/unit/test_foreign_runs.py::test_no_command_looks_there_unless_a_class_is_named",
     ),
     Mutant(

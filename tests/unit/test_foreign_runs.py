@@ -32,7 +32,7 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(tmp_path)
     # What a command adds to the path goes with the test.
     monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.setattr("elastream.registry.foreign._places", [])
+    monkeypatch.setattr("elastream.core.module_search._folders", [])
     name = f"theirs_{next(_numbers)}"
     write_module(tmp_path, name, POLICY)
     return name

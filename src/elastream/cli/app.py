@@ -29,7 +29,7 @@ from elastream.cli.commands.workloads import workloads
 from elastream.cli.terminal.output import tell
 from elastream.core.errors import BadInput, ElastreamError, suggestion
 from elastream.core.extras import MissingExtra, find_missing
-from elastream.registry.foreign import search_here
+from elastream.core.module_search import search_here
 
 INTERRUPTED = 130
 

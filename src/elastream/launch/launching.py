@@ -9,12 +9,12 @@ import sys
 from collections.abc import Sequence
 
 from elastream.core.errors import BadInput, ElastreamError
+from elastream.core.module_search import search_here
 from elastream.core.sanitizer import REDACTION, use_pattern
 from elastream.development.cluster.driver import SUBMIT_ARGS
 from elastream.launch.orders import LaunchOrders, read_orders
 from elastream.launch.script import run_as_main
 from elastream.launch.telling import say, take_over_warnings
-from elastream.registry.foreign import search_here
 
 
 def launch(arguments: Sequence[str]) -> None:

@@ -4,7 +4,6 @@ A registered class is a frozen dataclass; its fields are its settings. Text from
 parsed quantities all become what the field's type says, or one line tells what is wrong.
 """
 
-from elastream.registry.foreign import search_here
 from elastream.registry.hints import UNIT_SUFFIXES, without_unit
 from elastream.registry.registry import Registry
 from elastream.registry.settings import Setting, check_settings, read_settings, setting
@@ -15,7 +14,6 @@ __all__ = [
     "Setting",
     "check_settings",
     "read_settings",
-    "search_here",
     "setting",
     "without_unit",
 ]

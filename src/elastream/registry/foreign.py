@@ -4,31 +4,16 @@ Whoever calls this has the user's word: a name from a command line, a settings f
 word, and what it names is never imported because of it.
 """
 
-import contextlib
 import importlib
 import sys
 from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
-from pathlib import Path
 from types import ModuleType
 
 from elastream.core.callform import is_class_path
 from elastream.core.errors import BadInput, UnknownName, spell_error
+from elastream.core.module_search import searched_folders
 from elastream.registry.hints import hints
-
-_places: list[str] = []
-
-
-def search_here() -> None:
-    """Look for modules of others in the present folder too, behind all that is installed; every command does so.
-
-    It joins Python's path only when a class is asked for by its module: in a folder where others may write, a file must
-    not be imported because of its name.
-    """
-    # A folder that is gone has nothing to find.
-    with contextlib.suppress(OSError):
-        if (folder := str(Path.cwd())) not in _places:
-            _places.append(folder)
 
 
 def import_class(path: str, label: str) -> type:
@@ -47,7 +32,7 @@ def import_class(path: str, label: str) -> type:
 
 
 def _import(name: str, label: str) -> ModuleType:
-    sys.path += [folder for folder in _places if folder not in sys.path]
+    sys.path += [folder for folder in searched_folders() if folder not in sys.path]
     # A file that was written a moment ago is found too.
     importlib.invalidate_caches()
     try:
