@@ -26,6 +26,8 @@ COMMANDS: dict[str, tuple[list[str], str | None]] = {
     "models": (["--measure", "runs/lag-proportional", "--out", "job.yaml"], None),
     "policies": ([], None),
     "workloads": ([], None),
+    "guards": ([], None),
+    "faults": ([], None),
     "config": ([], None),
     "launcher": ([], None),
 }
