@@ -32,6 +32,11 @@ def write_settings(settings: Mapping[str, Json]) -> str:
     return _canonical(dict(settings))
 
 
+def _read_settings(text: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
 SettingsText = Annotated[str, BeforeValidator(_canonical), PlainSerializer(json.loads, return_type=dict[str, Any])]
 Pairs = Annotated[
     tuple[tuple[str, str], ...],
@@ -53,13 +58,12 @@ class NamedSettings:
     @classmethod
     def of(cls, name: str, settings: Mapping[str, Json], *, written: str = "") -> NamedSettings:
         """From settings as they are."""
-        return cls(name=name, settings_text=_canonical(dict(settings)), written=written)
+        return cls(name=name, settings_text=write_settings(settings), written=written)
 
     @property
     def settings(self) -> dict[str, Any]:
         """By name."""
-        found: dict[str, Any] = json.loads(self.settings_text)
-        return found
+        return _read_settings(self.settings_text)
 
     @property
     def label(self) -> str:
@@ -115,8 +119,7 @@ class LiveJob:
     @property
     def settings(self) -> dict[str, Any]:
         """By path."""
-        found: dict[str, Any] = json.loads(self.settings_text)
-        return found
+        return _read_settings(self.settings_text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
