@@ -5,8 +5,11 @@ a forecast of 15 minutes says what will come; and the least size is chosen that 
 the change within a target time, and then lasts for the whole forecast (Algorithm 1). Downtimes are learned from the
 recoveries that are seen.
 
+The default form is not the document's in one point: it forecasts with the package's own hedge, because the document's
+ARIMA needs a library (the extra `forecast`), takes seconds to train and is not better on recorded loads. The document's
+form is `daedalus(forecaster=arima)`.
+
 Departs from the document where it has to:
-- The forecaster is the package's own hedge; `forecaster=arima` is the published one.
 - All lines restart when the number of ready workers changes, as in Flink, where their ids are new then. What was seen
   at a size outlives that.
 - Where processor use is too steady or too noisy for a line, throughput over use serves.
@@ -95,7 +98,7 @@ class Daedalus:
     )
     settle_s: float = setting(180.0, doc="nothing is changed this long after a change")
     lasting_s: float = setting(600.0, doc="this long after a change only what is absolutely necessary is changed")
-    forecaster: ForecasterName = setting("hedge", doc="hedge (cheap) or arima (as published; needs an extra)")
+    forecaster: ForecasterName = setting("hedge", doc="hedge (ours, no library) or arima (the document's, needs an extra)")
     horizon_s: float = setting(900.0, doc="how far the forecast reaches")
     share: float = setting(0.0, doc="share of coming maxima to be safe against; 0: the forecast itself, as published")
     most_wape: float = setting(0.25, doc="a forecast with a greater error is replaced by a straight line")
