@@ -256,7 +256,7 @@ def test_without_a_factor_a_whole_number_of_busy_instances_leaves_the_lag_and_wi
 ):
     """3,300 records/s at 1,111 per second of busy time seem to need 2.97 instances; they need 3.3."""
     load, model = "constant(3300)", saturated()
-    plain = run(model, load, "ds2-kanis", minutes=60, tick_s=15.0, factor=0.0)
+    plain = run(model, load, "ds2-kanis", minutes=60, tick_s=15.0, over_provision=1.0)
     assert path(plain, "map") == [2, 3]
     assert plain.backlog()[-1] > plain.backlog(from_s=1_800.0)[0] > 3_300 * 60
     extended = run(model, load, "ds2-kanis-lag", minutes=60, tick_s=15.0)

@@ -95,7 +95,7 @@ def test_the_preset_of_the_thesis_asks_for_a_fifth_more_and_its_proposal_for_wha
         flow.passes(15.0, map={"in_rps": 400.0, "busy": 0.8})
         return flow.plans(policies.build(policy))[-1].allocation["map"]
 
-    # 100 records/s and second of useful time: 4 are just enough, 4.8 with the factor, 4.4 for who is busy for 0.9.
+    # 100 records/s and second of useful time: 4 are just enough, 5 with a fifth more, 4.4 for who is busy for 0.9.
     assert size("ds2-kanis", 0.0) == 5
     assert size("ds2-kanis", 300.0) == 5
     # 30 s of a change are 10 % of 300 s to drain.
@@ -464,6 +464,24 @@ def test_the_factor_acts_before_rounding() -> None:
     assert decided(figure_2(), factor=0.2).allocation == {"source": 1, "o1": 5, "o2": 3}
 
 
+def test_the_thesis_multiplies_whole_sizes() -> None:
+    # 3.3 instances are needed: 3.96 with the authors' factor, and 4 of which a fifth more are 5.
+    flow = Dataflow(Doing("map", arrival_rps=330.0, in_rps=330.0, busy=0.825, workers=4))
+    flow.passes(30.0)
+    assert flow.plans(DS2(factor=0.2))[-1].allocation == {"map": 4}
+    decision = flow.plans(policies.build("ds2-kanis"))[-1]
+    assert decision.allocation == {"map": 5}
+    assert decision.reason.endswith("; times 1.2 on top")
+
+
+def test_a_size_that_happens_to_be_the_present_one_gets_its_share_too() -> None:
+    # The guard of that name could not tell: DS2 alone would keep five.
+    flow = Dataflow(Doing("map", arrival_rps=500.0, in_rps=500.0, busy=1.0, workers=5))
+    flow.passes(30.0)
+    assert flow.plans(DS2())[-1].kind == "keep"
+    assert flow.plans(DS2(over_provision=1.2))[-1].allocation == {"map": 6}
+
+
 def test_lag_is_worked_off_and_so_is_what_the_change_will_add() -> None:
     # 30/s more arrive than are read: 900 records wait after 30 s, 90/s over ten seconds.
     assert decided(figure_2(), drain_s=10.0, rescale_s=0.0).allocation["o1"] == 13
@@ -508,6 +526,7 @@ def test_two_queries_on_one_pool_add_up_and_one_that_has_ended_needs_nothing() -
         ({"activation": 0}, "activation must be at least 1"),
         ({"target_rate_ratio": 0.5}, "target_rate_ratio must be at least 1"),
         ({"factor": -0.1}, "factor must be at least 0"),
+        ({"over_provision": 0.9}, "over_provision must be at least 1"),
         ({"max_busy": 0.0}, "max_busy must be above 0 and at most 1"),
         ({"drain_s": 0.0}, "drain_s must be above 0"),
     ],

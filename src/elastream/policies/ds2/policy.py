@@ -27,6 +27,7 @@ The authors' code ignores shrinking by one (`ignore_down=1`), has no correction 
 large), and counts intervals for activation without combining them.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from statistics import median_high
@@ -132,6 +133,7 @@ class DS2:
     ignore_up: int = setting(0, doc="growing by at most so many workers is a minor change and ignored")
     ignore_down: int = setting(0, doc="shrinking by at most so many is ignored; 1 in the authors' code")
     factor: float = setting(0.0, doc="sizes times 1 + factor, before they are rounded")
+    over_provision: float = setting(1.0, doc="sizes times this once they are rounded, and rounded up again")
     rounding: Rounding = setting("per_pool", doc="on a shared pool: round the sum, or every operator as in the paper")
     sources: Sources = setting("count", doc="size operators that read a log too, or leave them as in the paper")
     remembered_s: float = setting(600.0, doc="on a shared pool, how long rates stand for a stage that had no turn")
@@ -156,6 +158,7 @@ class DS2:
         _check("activation", self.activation >= 1, "must be at least 1")
         _check("target_rate_ratio", self.target_rate_ratio >= 1, "must be at least 1")
         _check("factor", self.factor >= 0, "must be at least 0")
+        _check("over_provision", self.over_provision >= 1, "must be at least 1")
         _check("max_busy", 0 < self.max_busy <= 1, "must be above 0 and at most 1")
         _check("drain_s", self.drain_s is None or self.drain_s > 0, "must be above 0")
 
@@ -369,18 +372,23 @@ class DS2:
             }
         return full
 
+    def _enlarged(self, sizes: Mapping[str, int]) -> dict[str, int]:
+        return {pool: math.ceil(size * self.over_provision - 1e-9) for pool, size in sizes.items()}
+
     def _asked(self, memory: DS2Memory, load: _Load, now: Observation) -> Interval:
         """What an interval asks for."""
         sizing = self._sized(memory, load.flows, now)
         if not sizing.slots and (sizing.unknown or not now.queries):
             return _unknown(sizing.sentence() if now.queries else "no query runs")
         acted, wanted = memory["acted"], now.wanted()
-        sizes = with_floor(sizing.workers(now), acted["enough"], load.rps)
+        sizes = with_floor(self._enlarged(sizing.workers(now)), acted["enough"], load.rps)
         # Where the ratio is within the noise, or a correction did not help before, the equations have the last word.
         threshold = max(self.target_rate_ratio, 1.0 + self.rate_noise)
         is_vain = holds(acted["uncorrected"], load.rps) or (load.ratio or 0.0) > self.most_ratio
         final = sizes if is_vain else corrected(sizes, wanted, load.ratio, threshold)
         sentence = sizing.sentence()
+        if self.over_provision > 1:
+            sentence += f"; times {self.over_provision:g} on top"
         if final != sizes:
             sentence += f"; times {load.ratio:.2f}, for the sources fall short of their rate by that"
         return {
@@ -430,8 +438,8 @@ policies.preset(
     interval_s=30.0, warm_up_s=30.0, warm_at_start=True, activation=5, rounding="per_operator", sources="leave",
 )  # fmt: skip
 policies.preset(
-    "ds2-kanis", of="ds2", doc="DS2 as the thesis ran it: every 15 s, a fifth more, no correction on line",
-    interval_s=15.0, warm_up_s=0.0, factor=0.2, target_rate_ratio=_NO_CORRECTION, rounding="per_operator",
+    "ds2-kanis", of="ds2", doc="DS2 as the thesis ran it: every 15 s, whole sizes times 1.2, no correction on line",
+    interval_s=15.0, warm_up_s=0.0, over_provision=1.2, target_rate_ratio=_NO_CORRECTION, rounding="per_operator",
 )  # fmt: skip
 policies.preset(
     "ds2-kanis-lag", of="ds2", doc="what the thesis proposes instead: lag counts, that of the change too; busy for 0.9",
