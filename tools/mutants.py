@@ -607,6 +607,21 @@ MUTANTS = (
         "test_the_size_is_the_ceiling_of_n_times_value_over_target_outside_the_tolerance",
     ),
     Mutant(
+        fault="Gesscale keeps its public code's maximum in a larger pool",
+        file="src/elastream/policies/gesscale/policy.py",
+        before="most = pool.max_workers if self.most is None else self.most",
+        after="most = 6 if self.most is None else self.most",
+        test="tests/stories/test_scaling.py::"
+        "test_a_pool_larger_than_the_one_of_the_document_is_used_and_the_documents_bound_is_a_preset",
+    ),
+    Mutant(
+        fault="the thesis' over-provisioning acts before sizes are rounded",
+        file="src/elastream/policies/ds2/policy.py",
+        before="interval_s=15.0, warm_up_s=0.0, over_provision=1.2,",
+        after="interval_s=15.0, warm_up_s=0.0, factor=0.2,",
+        test="tests/unit/policies/test_ds2.py::test_the_thesis_multiplies_whole_sizes",
+    ),
+    Mutant(
         fault="Gesscale adds the farthest node",
         file="src/elastream/policies/gesscale/nodes.py",
         before="return min(self.free, key=",

@@ -111,3 +111,20 @@ def test_ticks_follow_the_clock_and_not_the_batches() -> None:
     assert times == [i * TICK_S for i in range(41)]
     batches = {query.finished.id for now in story.looks() for query in now.queries if query.finished}
     assert len(batches) < 10
+
+
+@pytest.mark.parametrize(
+    ("policy", "bounded", "most"), [("amadeus", "amadeus-code", 10), ("gesscale", "gesscale-code", 6)]
+)
+def test_a_pool_larger_than_the_one_of_the_document_is_used_and_the_documents_bound_is_a_preset(
+    policy: str, bounded: str, most: int
+) -> None:
+    """About 12 executors are needed and 24 are there; those that stop at the document's size lag for ever."""
+    app, load = application(initial_workers=2, max_workers=24), "step(10k, 90k, at=10m)"
+    free = tell(app, load, policy, minutes=60)
+    assert max(free.wanted()) > 10
+    # The batch that runs, and the next.
+    assert free.backlog()[-1] <= 90_000 * 20
+    held = tell(app, load, bounded, minutes=60)
+    assert max(held.wanted()) == most
+    assert held.backlog()[-1] > 90_000 * 300

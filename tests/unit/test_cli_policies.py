@@ -30,7 +30,7 @@ def test_a_preset_shows_whose_it_is_and_what_it_changes(capsys: pytest.CaptureFi
     after = shown[shown.index("gesscale-code") :].splitlines()
     assert [line.strip() for line in after[1:3]] == [
         "gesscale, but for these settings:",
-        "shrink_to=threshold, overloads=2, warm_up=5m",
+        "shrink_to=threshold, least=2, most=6, overloads=2, warm_up=5m",
     ]
 
 

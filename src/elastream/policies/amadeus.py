@@ -2,7 +2,8 @@
 
 After every batch the ratio of its duration to the trigger interval goes into a weighted mean in which each batch counts
 0.6 of the one after it (a numerator and a denominator, both starting at 1). Where the mean leaves the band from 0.75 to
-1.0, the size becomes ceil(workers x mean), between 1 and 10, unless a change is still under way.
+1.0, the size becomes ceil(workers x mean), within the bounds of the pool, unless a change is still under way. The
+library has at most 10 workers: the preset `amadeus-code`.
 
 Kept as it is, with what its users run into: batches without data do not count, so an idle query never shrinks; all
 queries of an application share one mean; lag is not looked at. Of several batches that end between two looks only the
@@ -17,7 +18,7 @@ from elastream.core.decision import Decision
 from elastream.core.errors import BadInput
 from elastream.core.knowledge import Knowledge
 from elastream.core.needs import Need
-from elastream.core.observation import Observation
+from elastream.core.observation import Observation, Pool
 from elastream.core.signals import Signal
 from elastream.policies.catalogue import policies
 from elastream.registry import setting
@@ -44,7 +45,7 @@ class Amadeus:
     low: float = setting(0.75, doc="below this mean the pool shrinks")
     high: float = setting(1.0, doc="above this mean the pool grows")
     weight: float = setting(0.6, doc="what a batch counts compared with the one after it")
-    most: int | None = setting(10, doc="the largest size, or none")
+    most: int | None = setting(None, doc="the largest size; without it, the most of the pool")
     trigger_s: float | None = setting(None, doc="the interval of queries that have none of their own")
     count_empty: bool = setting(False, doc="whether batches without data count")
     interval_s: float = setting(1.0, doc="how often to decide, if a batch has ended since")
@@ -100,9 +101,12 @@ class Amadeus:
             return Decision.keep(now, f"a change is under way; {said}", evidence)
         if self.low <= mean <= self.high:
             return Decision.keep(now, said, evidence)
-        allocation = {pool.name: self._size(pool.wanted, mean) for pool in now.pools}
+        allocation = {pool.name: self._size(pool, mean) for pool in now.pools}
         return Decision(allocation=allocation, reason=said, evidence=evidence)
 
-    def _size(self, workers: int, mean: float) -> int:
-        wish = max(1, math.ceil(workers * mean - 1e-9))
-        return wish if self.most is None else min(wish, max(1, self.most))
+    def _size(self, pool: Pool, mean: float) -> int:
+        wish = max(1, math.ceil(pool.wanted * mean - 1e-9))
+        return min(wish, max(1, pool.max_workers if self.most is None else self.most))
+
+
+policies.preset("amadeus-code", of="amadeus", doc="Amadeus as its library has it: at most 10 workers", most=10)

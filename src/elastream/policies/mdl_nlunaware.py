@@ -2,7 +2,8 @@
 
 The same loop with the simplest model, n workers take in alpha n (equation 2), calibrated on the newest measurement
 alone, as in the public code. It names no worker: the platform chooses whom to add and whom to remove. The preset
-`mdl-nlunaware-code` waits 300 s after every change and wants to see an overload twice, as that code does.
+`mdl-nlunaware-code` has 2 to 6 workers, waits 300 s after every change and wants to see an overload twice, as that code
+does.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ class MdlNLUnaware(Gesscale):
 policies.preset(
     "mdl-nlunaware-code",
     of="mdl-nlunaware",
-    doc="MDL-NLUnaware as its public code runs: waits 300 s after a change, sees overload twice",
+    doc="MDL-NLUnaware as its public code runs: 2 to 6 workers, waits 300 s after a change, sees overload twice",
+    least=2,
+    most=6,
     overloads=2,
     warm_up_s=300.0,
 )

@@ -7,13 +7,16 @@ import pytest
 from elastream.core.errors import BadInput
 from elastream.core.needs import fit
 from elastream.core.signals import Signal
+from elastream.policies import policies
 from elastream.policies.amadeus import Amadeus
 from tests.unit.policies.observing import EVERYTHING, Dataflow, Doing
 
 
-def after(*batches: float, workers: int = 4, rows: float = 100.0, trigger_s: float | None = 10.0) -> Dataflow:
+def after(
+    *batches: float, workers: int = 4, rows: float = 100.0, trigger_s: float | None = 10.0, most: int = 100
+) -> Dataflow:
     """A query whose batches took so long, one every ten seconds."""
-    flow = Dataflow(Doing("scan"), shared=workers, tick_s=10.0, trigger_s=trigger_s)
+    flow = Dataflow(Doing("scan"), shared=workers, tick_s=10.0, trigger_s=trigger_s, most=most)
     for seconds in batches:
         flow.batch(seconds, rows=rows)
         flow.passes(10)
@@ -34,9 +37,10 @@ def test_outside_the_band_the_size_is_multiplied_by_the_mean() -> None:
     assert after(9.0).decides(Amadeus()).kind == "keep"
 
 
-def test_it_stays_between_one_and_ten() -> None:
-    assert after(90.0, workers=8).decides(Amadeus()).allocation == {"executors": 10}
-    assert after(90.0, workers=8).decides(Amadeus(most=None)).allocation == {"executors": 48}
+def test_it_stays_between_one_and_the_most_of_the_pool_or_the_ten_of_the_library() -> None:
+    assert after(90.0, workers=8).decides(Amadeus()).allocation == {"executors": 48}
+    assert after(90.0, workers=8, most=24).decides(Amadeus()).allocation == {"executors": 24}
+    assert after(90.0, workers=8).decides(policies.build("amadeus-code")).allocation == {"executors": 10}
     assert after(0.0, 0.0, 0.0, 0.0, workers=1).decides(Amadeus()).allocation == {"executors": 1}
 
 

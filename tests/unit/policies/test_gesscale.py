@@ -186,15 +186,26 @@ def test_the_way_of_the_code_shrinks_only_until_the_drop_is_within_the_threshold
     assert decided(policy, flow, knowing_maxima(Saturated(2, 100.0))).allocation["map"] == 2
 
 
-def test_it_shrinks_to_the_least_and_grows_to_the_most_it_was_told() -> None:
-    idle = pipeline(workers=5)
+@pytest.mark.parametrize(
+    ("policy", "least", "most"),
+    [(Gesscale(), 3, 9), (policies.build("gesscale-code"), 2, 6), (Gesscale(least=4, most=7), 4, 7)],
+)
+def test_it_stays_within_the_bounds_of_the_pool_or_those_it_was_told(
+    policy: Policy[Any], least: int, most: int
+) -> None:
+    idle = pipeline(workers=most - 1, most=9)
+    idle.seen_with("map", min_workers=3)
+    idle.passes(300.0)
     at_ease(idle, 0.0)
-    assert decided(Gesscale(), idle, knowing_maxima(Saturated(2, 100.0))).allocation["map"] == 2
-    full = pipeline(workers=6)
-    overloaded(full, 300.0)
-    decision = decided(Gesscale(), full)
-    assert (decision.kind, decision.allocation["map"]) == ("keep", 6)
-    assert "has the most workers it may have, 6" in decision.reason
+    assert decided(policy, idle, knowing_maxima(Saturated(2, 100.0))).allocation["map"] == least
+    for workers in (most - 1, most):
+        full = pipeline(workers=workers, most=9)
+        full.passes(300.0)
+        overloaded(full, 300.0, for_s=180.0)
+        decision = decided(policy, full)
+        assert decision.allocation["map"] == most
+    assert decision.kind == "keep"
+    assert f"has the most workers it may have, {most}" in decision.reason
 
 
 def test_it_cannot_shrink_before_it_was_overloaded_once() -> None:
@@ -339,8 +350,10 @@ def test_the_baseline_without_delays_knows_alpha_alone_and_leaves_the_choice_to_
 
 
 def test_settings_that_make_no_sense_are_refused() -> None:
-    with pytest.raises(BadInput, match="least 7 must be at least 1 and not above most 6"):
-        Gesscale(least=7)
+    with pytest.raises(BadInput, match="most 6 must be at least 1 and not below least"):
+        Gesscale(least=7, most=6)
+    with pytest.raises(BadInput, match="least 0 must be at least 1"):
+        Gesscale(least=0)
     with pytest.raises(BadInput, match="drop 1 must be at least 0 and below 1"):
         Gesscale(drop=1.0)
 

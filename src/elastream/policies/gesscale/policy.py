@@ -8,10 +8,10 @@ more, the nearest one, because nobody knows how much would come if it could; it 
 first, when its throughput has dropped far enough below the maximum (Algorithms 1 to 4).
 
 Algorithm 4 as printed would hardly ever remove a worker; what the text says is built: as many as possible while the
-maximum stays at or above the throughput. The document has no values for the drop threshold and for the least and the
-most workers; the defaults are those of its public code. That code also waits 300 s after every change, wants to see
-an overload twice, and goes down only until the throughput is no longer that far below the maximum, as Algorithm 4 has
-it too: the preset `gesscale-code`.
+maximum stays at or above the throughput. The document has no value for the drop threshold; the default is that of its
+public code. It has none for the least and the most workers either: they are the bounds of the pool. That code has 2
+and 6, waits 300 s after every change, wants to see an overload twice, and goes down only until the throughput is no
+longer that far below the maximum, as Algorithm 4 has it too: the preset `gesscale-code`.
 
 Like the original it cannot tell catching up from being too small, so it grows through both, and it cannot shrink
 before it was overloaded once. Where the place of workers is not known, as on Spark, all delays count as zero and the
@@ -81,8 +81,8 @@ class Gesscale:
     shrink_to: Literal["throughput", "threshold"] = setting(
         "throughput", doc="the fewest workers that can take in what comes, or the first within the drop threshold"
     )
-    least: int = setting(2, doc="never shrinks below so many workers; the public code's value")
-    most: int = setting(6, doc="never grows above so many workers; the public code's value")
+    least: int | None = setting(None, doc="never shrinks below so many workers; without it, the least of the pool")
+    most: int | None = setting(None, doc="never grows above so many workers; without it, the most of the pool")
     backpressure: float = setting(0.5, doc="an operator is held up above this share of its time")
     waiting_s: float = setting(5.0, doc="a log is held up by records of more than this time, or of a trigger interval")
     overloads: int = setting(1, doc="grow after so many overloaded minutes in a row")
@@ -97,8 +97,10 @@ class Gesscale:
     """What it can do without, and does better with."""
 
     def __post_init__(self) -> None:
-        if not 1 <= self.least <= self.most:
-            raise BadInput(f"policy gesscale: least {self.least} must be at least 1 and not above most {self.most}")
+        if self.least is not None and self.least < 1:
+            raise BadInput(f"policy gesscale: least {self.least} must be at least 1")
+        if self.most is not None and self.most < (self.least or 1):
+            raise BadInput(f"policy gesscale: most {self.most} must be at least 1 and not below least")
         if not 0 <= self.drop < 1:
             raise BadInput(f"policy gesscale: drop {self.drop:g} must be at least 0 and below 1")
 
@@ -196,8 +198,9 @@ class Gesscale:
         if memory["overloads"] < self.overloads:
             sentence = f"{because}, {memory['overloads']} of {self.overloads} minutes"
             return Planned(workers=pool.wanted, sentence=sentence, evidence=evidence)
-        if pool.wanted + 1 > self.most:
-            sentence = f"{because}, and has the most workers it may have, {self.most}"
+        most = pool.max_workers if self.most is None else self.most
+        if pool.wanted + 1 > most:
+            sentence = f"{because}, and has the most workers it may have, {most}"
             return Planned(workers=pool.wanted, sentence=sentence, evidence=evidence)
         where = self.places(pool, now)
         node = where.nearest() if where else None
@@ -226,16 +229,17 @@ class Gesscale:
         }
         if below <= self.drop:
             return Planned(workers=pool.wanted, sentence=f"{about}, the threshold {self.drop:.0%}", evidence=evidence)
-        workers, gone = self._fewest(pool.wanted, throughput, model, where)
+        workers, gone = self._fewest(pool, throughput, model, where)
         sentence = f"{about}: {workers} workers are enough{f', without {_list(gone)}' if gone else ''}"
         return Planned(workers=workers, sentence=sentence, leave_first=gone, evidence=evidence)
 
     def _fewest(
-        self, workers: int, throughput: float, model: CapacityModel, where: NodePlaces | None
+        self, pool: Pool, throughput: float, model: CapacityModel, where: NodePlaces | None
     ) -> tuple[int, tuple[str, ...]]:
         """Remove one after the other while the maximum of the rest stays at or above the throughput."""
         gone: tuple[str, ...] = ()
-        while workers > self.least:
+        workers, least = pool.wanted, max(1, pool.min_workers) if self.least is None else self.least
+        while workers > least:
             maximum = model.rps(workers, where.max_delay_ms if where else 0.0)
             if self.shrink_to == "threshold" and maximum - throughput <= self.drop * maximum:
                 break
@@ -271,8 +275,10 @@ def _list(names: tuple[str, ...]) -> str:
 policies.preset(
     "gesscale-code",
     of="gesscale",
-    doc="Gesscale as its public code runs: waits 300 s after a change, sees overload twice, keeps room when shrinking",
+    doc="Gesscale as its public code runs: 2 to 6 workers, 300 s after a change, overload twice, keeps room shrinking",
     shrink_to="threshold",
+    least=2,
+    most=6,
     overloads=2,
     warm_up_s=300.0,
 )
