@@ -50,6 +50,27 @@ MUTANTS = (
         test="tests/unit/test_page_comparison.py::test_strips_of_all_runs_share_their_axes",
     ),
     Mutant(
+        fault="a file is run to find out whether it has the class",
+        file="src/elastream/registry/class_file.py",
+        before="if not found.may_have(name):",
+        after="if False:",
+        test="tests/unit/test_job_files.py::test_a_file_that_cannot_have_the_class_is_not_run",
+    ),
+    Mutant(
+        fault="functions of a job in a file stay behind when its tasks leave",
+        file="src/elastream/jobs/job.py",
+        before="cloudpickle.register_pickle_by_value(module)",
+        after="cloudpickle.list_registry_pickle_by_value()",
+        test="tests/unit/test_job_files.py::test_functions_of_a_file_travel_with_their_tasks",
+    ),
+    Mutant(
+        fault="a script is refused without the line that runs it",
+        file="src/elastream/jobs/catalogue.py",
+        before="if not known and not is_imported:",
+        after="if False:",
+        test="tests/unit/test_job_files.py::test_a_script_gets_the_line_to_write_and_is_not_run",
+    ),
+    Mutant(
         fault="a policy that cannot run ends the whole comparison",
         file="src/elastream/cli/commands/simulate.py",
         before="[one for one in named if one.experiment.policy.label not in unfit] or named",

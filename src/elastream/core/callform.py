@@ -6,10 +6,10 @@
     call       = name [ "(" [ argument { "," argument } ] ")" ]
     argument   = [ name "=" ] value
     value      = number [ ".." number ] | string | true | false | call
-    name       = word { "-" word } | word { "." word } ":" word
+    name       = word { "-" word } | word { "." word } ":" word | path ".py:" word
 
-The second form of a name is a class of somebody else's: `package.module:Class`. This module knows the form only. What a
-name means, and whether expressions make sense at all, is for its users.
+The second and third form of a name are a class of somebody else's: `package.module:Class`, `jobs/my_job.py:Class`. This
+module knows the form only. What a name means, and whether expressions make sense at all, is for its users.
 """
 
 import re
@@ -23,12 +23,15 @@ from elastream.core.quantity import NUMBER, Quantity, parse_quantity
 NAME = r"[A-Za-z_]\w*(?:-\w+)*"
 CLASS_PATH = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_]\w*"
 """`package.module:Class`."""
+FILE_PATH = r"[^\s()*+,=\"':]+\.py:[A-Za-z_]\w*"
+"""`jobs/my_job.py:Class`, without what would end a name in a text."""
 
 # A parser that calls itself must refuse what is nested more deeply than the interpreter's stack allows.
 MAX_DEPTH = 50
 
 _TOKEN = re.compile(
     rf"""(?P<space>\s+)
+      | (?P<file>{FILE_PATH})
       | (?P<number>-?{NUMBER}(?:[A-Za-z%]+(?:{NUMBER}[A-Za-z%]+)*)?)
       | (?P<name>{CLASS_PATH}|{NAME})
       | (?P<string>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
@@ -107,6 +110,11 @@ def parse_call(text: str, *, what: str) -> Call:
 def is_class_path(name: str) -> bool:
     """Whether a name says in which module a class stands: `package.module:Class`."""
     return re.fullmatch(CLASS_PATH, name, re.ASCII) is not None
+
+
+def is_file_path(name: str) -> bool:
+    """Whether a name says in which file a class stands: `jobs/my_job.py:Class`."""
+    return re.fullmatch(r".+\.py:[A-Za-z_]\w*", name, re.ASCII | re.DOTALL) is not None
 
 
 def quoted(text: str) -> str:
@@ -236,7 +244,8 @@ class _Parser:
                     raise self._error(at + 1, "a string without its closing quote")
                 raise self._error(at + 1, f"unexpected {text[at]!r}")
             if match.lastgroup != "space":
-                yield _Token(str(match.lastgroup), match.group(), at + 1)
+                kind = "name" if match.lastgroup == "file" else str(match.lastgroup)
+                yield _Token(kind, match.group(), at + 1)
             at = match.end()
         yield _Token("end", "", len(text) + 1)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +28,7 @@ from elastream.experiments.run_folder import JOURNAL, PAGE, find_journal, write_
 from elastream.jobs.batches import Batch
 from elastream.jobs.catalogue import jobs
 from elastream.jobs.inputs import embedded, sound
-from elastream.jobs.job import Job
+from elastream.jobs.job import Job, build_query, query_name
 from elastream.jobs.judging import Verdict, answered, inputs_of, judge
 from elastream.jobs.latency import Latency, ResultLatency, delay, result_latency, sources_of
 from elastream.jobs.local import log_to_file
@@ -85,8 +84,7 @@ class LiveSetup:
     @property
     def name(self) -> str:
         """Of the query."""
-        # A class of others is named with its module; to Spark, dots and colons mean something else.
-        return re.sub(r"[.:]", "-", jobs.name_of(self.job))
+        return query_name(self.job)
 
     @property
     def options(self) -> dict[str, str]:
@@ -174,7 +172,7 @@ class LiveResult:
         assert self.run.folder is not None
         page = self.run.folder / PAGE
         job = self.run.experiment.subject
-        name = job.job.name if isinstance(job, LiveJob) else job.model
+        name = job.job.label if isinstance(job, LiveJob) else job.model
         write_page(read(find_journal(self.run.folder)), page, title=f"A live run of {name}", notes=notes)
         return page
 
@@ -299,7 +297,7 @@ def _writing(
     streams = sound(embedded(spark, setup.job, options))
     if setup.capacity is not None:
         streams = {name: setup.capacity.limit(rows) for name, rows in streams.items()}
-    rows = setup.job.query(streams)
+    rows = build_query(setup.job, streams)
     return writer(rows, setup.job.result, setup.sink, name=name, folder=folder, kafka=setup.kafka), options
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from elastream.jobs.batches import Batch
 from elastream.jobs.inputs import embedded, sound, stream_options
-from elastream.jobs.job import Job, jobs
+from elastream.jobs.job import Job, build_query, query_name
 from elastream.jobs.judging import Verdict, answered, inputs_of, judge
 from elastream.jobs.latency import Latency, ResultLatency, delay, result_latency, sources_of
 from elastream.jobs.output import told, writer, written
@@ -194,8 +194,8 @@ def _run(
     total = events_to_come(plan.job, options)
     streams = sound(embedded(spark, plan.job, options))
     # As the memory sink names its table.
-    name = re.sub(r"\W", "_", f"{jobs.name_of(plan.job)} {part}")
-    rows = plan.job.query(streams)
+    name = re.sub(r"\W", "_", f"{query_name(plan.job)} {part}")
+    rows = build_query(plan.job, streams)
     writing = writer(rows, plan.job.result, plan.sink, name=name, folder=folder, kafka=plan.kafka)
     if at_once:
         writing = writing.trigger(availableNow=True)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
 from elastream.registry import Registry
+from elastream.registry.class_file import module_from_file
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -72,7 +75,25 @@ class Job(Protocol):
         """
 
 
-jobs: Registry[Job] = Registry("job", Job, group="elastream.jobs")
+jobs: Registry[Job] = Registry("job", Job, group="elastream.jobs", files=True)
+
+
+def build_query(job: Job, streams: Mapping[str, DataFrame]) -> DataFrame:
+    """The pipeline; functions of a job that was named by its file travel with their tasks, which cannot import it."""
+    if (module := module_from_file(type(job))) is not None:
+        from pyspark import cloudpickle
+
+        cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
+    return job.query(streams)
+
+
+def query_name(job: Job) -> str:
+    """What its query is called. To Spark, dots, colons and slashes mean something else."""
+    name = jobs.name_of(job)
+    if module_from_file(type(job)) is not None:
+        path, _, cls = name.rpartition(":")
+        name = f"{Path(path).stem}-{cls}"
+    return re.sub(r"[^\w-]+", "-", name)
 
 
 def register_job(name: str) -> Callable[[type[C]], type[C]]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from elastream.core.observation import OperatorWork
 from elastream.core.topology import Topology
 from elastream.jobs.inputs import embedded, sound, stream_options
-from elastream.jobs.job import Job
+from elastream.jobs.job import Job, build_query
 from elastream.jobs.output import writer
 from elastream.jobs.running import events_to_come, run_to_the_end
 
@@ -54,7 +54,7 @@ def topology_of(spark: SparkSession, job: Job, folder: Path) -> JobTopology:
     try:
         looking = _Looking(watch)
         streams = sound(embedded(spark, job, options))
-        query = writer(job.query(streams), job.result, "noop", name="topology", folder=folder).start()
+        query = writer(build_query(job, streams), job.result, "noop", name="topology", folder=folder).start()
         run_to_the_end(
             query, events_to_come(job, options), patience_s=_PATIENCE_S, show=lambda read: looking.look(query.id)
         )

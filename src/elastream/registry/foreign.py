@@ -1,4 +1,4 @@
-"""Classes of others, named as `package.module:Class`: found, and held to the shape of what they stand for.
+"""Classes of others, named by their module or, where a kind allows it, by their file: found, and held to its shape.
 
 Whoever calls this has the user's word: a name from a command line, a settings file or a program. A journal is nobody's
 word, and what it names is never imported because of it.
@@ -8,33 +8,50 @@ import importlib
 import sys
 from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 from types import ModuleType
 
-from elastream.core.callform import is_class_path
+from elastream.core.callform import is_class_path, is_file_path
 from elastream.core.errors import BadInput, UnknownName, spell_error
 from elastream.core.module_search import searched_folders
+from elastream.registry.class_file import load_class_file
 from elastream.registry.hints import hints
 
 
-def import_class(path: str, label: str) -> type:
-    """The class behind `package.module:Class`, or one line that begins with `label` and says why there is none."""
-    if not is_class_path(path):
+def import_class(path: str, label: str, *, files: bool = False) -> type:
+    """The class behind `package.module:Class`, or one line that begins with `label` and says why there is none.
+
+    With `files`, the class may be named by its file: `jobs/my_job.py:Class`.
+    """
+    where, _, name = path.rpartition(":")
+    if is_file_path(path):
+        if not files:
+            raise BadInput(f"{label}: a class of this kind is named by its module: {Path(where).stem}:{name}")
+        _search()
+        module = load_class_file(where, name, label)
+    elif is_class_path(path):
+        module = _import(where, label)
+    else:
         raise BadInput(f"{label}: a class is named as package.module:Class")
-    module_name, _, name = path.partition(":")
-    module = _import(module_name, label)
     found = getattr(module, name, None)
     if found is None:
         classes = [key for key, value in vars(module).items() if isinstance(value, type) and key[:1] != "_"]
-        raise UnknownName(f"{label}: module {module_name} has no class", name, classes)
+        what = where if is_file_path(path) else f"module {where}"
+        raise UnknownName(f"{label}: {what} has no class", name, classes)
     if not isinstance(found, type):
         raise BadInput(f"{label}: it is a {type(found).__name__} and not a class")
     return found
 
 
-def _import(name: str, label: str) -> ModuleType:
+def _search() -> None:
+    """Behind all that is installed, look where the user stands."""
     sys.path += [folder for folder in searched_folders() if folder not in sys.path]
     # A file that was written a moment ago is found too.
     importlib.invalidate_caches()
+
+
+def _import(name: str, label: str) -> ModuleType:
+    _search()
     try:
         return importlib.import_module(name)
     except (Exception, SystemExit) as wrong:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Generic, TypeVar, cast
 
-from elastream.core.callform import Call, Range, Value, is_class_path
+from elastream.core.callform import Call, Range, Value, is_class_path, is_file_path
 from elastream.core.errors import BadInput, ElastreamError, UnknownName, spell_error
 from elastream.registry.foreign import check_members, check_settings_class, import_class
 from elastream.registry.hints import hints, is_sequence
@@ -28,15 +28,23 @@ class Registry(Generic[T]):
 
     With a `shape`, a protocol or an abstract class, others may add to them: whatever class of that shape is named as
     `package.module:Class` can be built, and so can what installed packages announce in the `group` of entry points.
+    With `files`, a class may be named by its file too: `jobs/my_job.py:Class`.
     """
 
     def __init__(
-        self, kind: str, shape: type | None = None, *, group: str = "", spell: Callable[[str], str] = str
+        self,
+        kind: str,
+        shape: type | None = None,
+        *,
+        group: str = "",
+        spell: Callable[[str], str] = str,
+        files: bool = False,
     ) -> None:
         self.kind = kind
         self._classes: dict[str, type[T]] = {}
         self._presets: dict[str, _Preset] = {}
         self._shape = shape
+        self._takes_files = files
         self._plugins = (
             Plugins(kind=kind, group=group, check=self._check, is_ours=self._is_ours, spell=spell) if group else None
         )
@@ -66,7 +74,7 @@ class Registry(Generic[T]):
 
     def __contains__(self, name: str) -> bool:
         """Whether something may be behind a name; nothing is imported to find out."""
-        if self._is_ours(name) or (self._shape is not None and is_class_path(name)):
+        if self._is_ours(name) or self._is_path(name):
             return True
         return self._plugins is not None and name in self._plugins.announced()
 
@@ -74,12 +82,12 @@ class Registry(Generic[T]):
         return tuple(sorted(self._presets))
 
     def get(self, name: str) -> type[T]:
-        """The class behind a name, a preset or `package.module:Class`."""
+        """The class behind a name, a preset, `package.module:Class` or a file."""
         name = self._presets[name].of if name in self._presets else name
         if name in self._classes:
             return self._classes[name]
-        if self._shape is not None and is_class_path(name):
-            found = import_class(name, f"{self.kind} {name}")
+        if self._is_path(name):
+            found = import_class(name, f"{self.kind} {name}", files=self._takes_files)
             self._check(found, f"{self.kind} {name}")
             return cast(type[T], found)
         if self._plugins is not None and name in self._plugins.announced():
@@ -151,6 +159,9 @@ class Registry(Generic[T]):
 
     def _is_ours(self, name: str) -> bool:
         return name in self._classes or name in self._presets
+
+    def _is_path(self, name: str) -> bool:
+        return self._shape is not None and (is_class_path(name) or is_file_path(name))
 
     def _claim(self, name: str) -> None:
         if self._is_ours(name):

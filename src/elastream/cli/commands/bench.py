@@ -24,7 +24,7 @@ def bench(
         str,
         typer.Argument(
             metavar="NAME(KEY=VALUE)",
-            help="A job of `elastream jobs`, with settings if wanted.",
+            help="A job of `elastream jobs`, or yours: my_job.py:Class, package.module:Class; with settings if wanted.",
             autocompletion=complete_jobs,
         ),
     ],
@@ -58,20 +58,22 @@ def bench(
 
     elastream bench 'deduplicate(watermark="1 minute")' --events 300k --rate 20k
 
+    elastream bench my_job.py:KeyCounts --events 50k
+
     elastream bench wordcount --sink noop --option partitions=8 --json
 
     elastream bench deduplicate --sink kafka --sink-option kafka.bootstrap.servers=localhost:9092 --sink-option topic=out
     """  # noqa: E501 - an example is one line
-    from elastream.cli.commands.jobs import read_job
     from elastream.cli.parsing.event_options import read_event_options
     from elastream.cli.parsing.pairs import read_pairs
     from elastream.cli.parsing.texts import read_seconds
     from elastream.jobs.benching import BenchPlan, checked
+    from elastream.jobs.catalogue import parse_job
     from elastream.jobs.output import check_sink
 
     kafka = read_pairs(sink_option or (), "--sink-option")
     check_sink(sink, kafka)
-    chosen = read_job(job)
+    chosen = parse_job(job)
     plan = checked(
         BenchPlan(
             job=chosen,

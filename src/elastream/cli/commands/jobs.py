@@ -49,14 +49,6 @@ def jobs(
         _show(name, json=json)
 
 
-def read_job(text: str) -> Job:
-    """A job from its call form, or BadInput."""
-    from elastream.core.callform import parse_call
-    from elastream.jobs.catalogue import jobs as known
-
-    return known.build_call(parse_call(text, what="job"))
-
-
 def _list(*, json: bool) -> None:
     from rich.table import Table
 
@@ -119,7 +111,9 @@ def _show(name: str, *, json: bool) -> None:
 
     from elastream.cli.terminal.settings_table import print_settings
     from elastream.jobs.catalogue import jobs as known
+    from elastream.jobs.catalogue import require_class
 
+    require_class(name)
     job = known.build(name)
     about = " ".join((sys.modules[type(job).__module__].__doc__ or "").split())
     if json:
@@ -173,10 +167,11 @@ def _observed(text: str) -> JobTopology:
     from pathlib import Path
     from tempfile import TemporaryDirectory
 
+    from elastream.jobs.catalogue import parse_job
     from elastream.jobs.local import local_spark
     from elastream.jobs.topology import topology_of
 
-    job = read_job(text)
+    job = parse_job(text)
     tell("running it on a few events to see what Spark makes of it ...")
     with TemporaryDirectory(prefix="elastream-topology-") as folder, local_spark(Path(folder), slots=2) as spark:
         return topology_of(spark, job, Path(folder))

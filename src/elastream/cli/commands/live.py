@@ -67,7 +67,7 @@ def live(
         str,
         typer.Option(
             metavar="NAME(KEY=VALUE)",
-            help="What to run: a job of `elastream jobs`, with settings.",
+            help="What to run: a job of `elastream jobs`, or yours: my_job.py:Class, package.module:Class.",
             autocompletion=complete_jobs,
         ),
     ] = LIVE["job"],
@@ -180,7 +180,6 @@ def planned(
     cold: bool,
 ) -> LiveSetup:
     """Read and check everything before anything is started."""
-    from elastream.cli.commands.jobs import read_job
     from elastream.cli.parsing.event_options import read_event_options
     from elastream.cli.parsing.pairs import read_pairs
     from elastream.cli.parsing.texts import read_seconds
@@ -188,12 +187,12 @@ def planned(
     from elastream.experiments.experiment import ExecutorBounds, Experiment, LiveJob, NamedSettings, write_settings
     from elastream.experiments.live_run import set_up_live
     from elastream.experiments.named_settings import choose_guards
-    from elastream.jobs.catalogue import jobs
+    from elastream.jobs.catalogue import jobs, parse_job
     from elastream.policies import policies
 
     found = sources.resolve()
     settings = found.settings
-    built = read_job(job)
+    built = parse_job(job)
     subject = LiveJob(
         job=NamedSettings.of(jobs.name_of(built), settings_of(built), written=job),
         trigger_s=None if trigger == "asap" else read_seconds(trigger, "--trigger"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import time
 from collections.abc import Iterator, Mapping
@@ -133,9 +134,10 @@ def _of_job(source: str) -> Stream | None:
     `package.module:Class` alone may be a generator of others, and is one unless it is a job.
     """
     from elastream.core.callform import is_class_path, parse_call
-    from elastream.jobs.catalogue import jobs
+    from elastream.jobs.catalogue import jobs, require_class
 
-    text, _, name = source.partition("/")
+    text, name = _split_stream(source)
+    require_class(text)
     called = text.partition("(")[0].strip()
     if called not in jobs or (called == source and is_class_path(called) and not _is_job(called)):
         return None
@@ -146,6 +148,12 @@ def _of_job(source: str) -> Stream | None:
         spelt = ", ".join(f"{text}/{stream}" for stream in streams)
         raise BadInput(f"job {text} has several streams; write each to a topic of its own: {spelt}")
     return streams[name] if name else next(iter(streams.values()))
+
+
+def _split_stream(source: str) -> tuple[str, str]:
+    """A job and its stream; a slash may also stand in the path of the job's file."""
+    text, _, name = source.rpartition("/")
+    return (text, name) if text and re.fullmatch(r"[\w-]+", name) else (source, "")
 
 
 def _is_job(path: str) -> bool:
