@@ -98,7 +98,7 @@ class Daedalus:
     )
     settle_s: float = setting(180.0, doc="nothing is changed this long after a change")
     lasting_s: float = setting(600.0, doc="this long after a change only what is absolutely necessary is changed")
-    forecaster: ForecasterName = setting("hedge", doc="hedge (ours, no library) or arima (the document's, needs an extra)")
+    forecaster: ForecasterName = setting("hedge", doc="hedge (ours) or arima (the document's; needs an extra)")
     horizon_s: float = setting(900.0, doc="how far the forecast reaches")
     share: float = setting(0.0, doc="share of coming maxima to be safe against; 0: the forecast itself, as published")
     most_wape: float = setting(0.25, doc="a forecast with a greater error is replaced by a straight line")
