@@ -98,6 +98,7 @@ def _work(draw: st.DrawFn, name: str, at_s: float) -> OperatorWork:
         busy_s=_read(draw, at_s),
         backpressure_s=_read(draw, at_s),
         queue=_read(draw, at_s),
+        queue_room=_read(draw, at_s),
     )
 
 

@@ -620,6 +620,21 @@ MUTANTS = (
         "test_a_fifth_suspended_and_four_fifths_processed_is_a_factor_of_one_and_a_quarter",
     ),
     Mutant(
+        fault="Dhalion takes a queue for empty by what comes in, though it is told what the buffer holds",
+        file="src/elastream/policies/dhalion/symptoms.py",
+        before="    if room is not None:\n",
+        after="    if False:\n",
+        test="tests/unit/policies/test_dhalion.py::"
+        "test_a_queue_is_empty_up_to_a_fifth_of_its_buffer_whatever_comes_in",
+    ),
+    Mutant(
+        fault="a lagging source's rate is not held against what busy time promises",
+        file="src/elastream/policies/flink_autoscaler/observed_rate.py",
+        before="found[operator.name] = promised / observed",
+        after="found[operator.name] = 1.0",
+        test="tests/unit/policies/test_flink_autoscaler.py",
+    ),
+    Mutant(
         fault="HPA has no tolerance",
         file="src/elastream/policies/hpa/behaviour.py",
         before="tolerance: float = setting(0.1,",

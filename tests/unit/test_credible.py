@@ -54,7 +54,13 @@ def full() -> Observation:
         ),
         operators=(
             OperatorWork(
-                name="o", records_in=SOUND, records_out=SOUND, busy_s=SOUND, backpressure_s=SOUND, queue=SOUND
+                name="o",
+                records_in=SOUND,
+                records_out=SOUND,
+                busy_s=SOUND,
+                backpressure_s=SOUND,
+                queue=SOUND,
+                queue_room=SOUND,
             ),
         ),
         running=RunningBatch(id=2, started_s=92.0, rows=10.0),

@@ -58,6 +58,7 @@ NOT_EVERYWHERE: dict[str, Entry] = {
     "RunningBatch.last_task_s": only(FOREACH, FAST, WINDOW, JOIN, otherwise="a batch of one stage is over with it"),
     "OperatorWork.backpressure_s": nowhere("a stage waits for the whole of the one before, not for a buffer"),
     "OperatorWork.queue": nowhere("records wait in the log, not in front of stages"),
+    "OperatorWork.queue_room": nowhere("there are no buffers between stages"),
     **{f"KeyedState.{name}": only(WINDOW, JOIN, otherwise=NO_STATE) for name in ("store", "rows", "bytes", "commit_s")},
     **{
         f"Delay.{name}": only(FAST, JOIN, otherwise=NO_DELAY)

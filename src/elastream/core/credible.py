@@ -74,6 +74,8 @@ def _all_readings(now: Observation) -> Iterator[Reading | None]:
     for query in now.queries:
         yield query.other_s
         yield query.watermark_utc_s
+        for work in query.operators:
+            yield work.queue_room
         if query.state is not None:
             yield query.state.rows
             yield query.state.commit_s

@@ -229,6 +229,8 @@ class OperatorWork:
     busy_s: Reading | None = None
     backpressure_s: Reading | None = None
     queue: Reading | None = None
+    queue_room: Reading | None = None
+    """Records that its buffers hold at most; None where there is no bound, or nobody tells it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -53,6 +53,7 @@ class Doing:
     backpressure: float | None = field(default=0.0, kw_only=True)
     """Share of its workers' time."""
     queue: float | None = field(default=0.0, kw_only=True)
+    queue_room: float | None = field(default=None, kw_only=True)
     cpu: float | tuple[float | None, ...] | None = field(default=0.5, kw_only=True)
     """Of every worker of its pool, or of one after the other."""
     worker_rps: tuple[float, ...] | None = field(default=None, kw_only=True)
@@ -242,4 +243,5 @@ class Dataflow:
             busy_s=None if doing.busy is None else self._total(doing.name, "busy"),
             backpressure_s=None if doing.backpressure is None else self._total(doing.name, "backpressure"),
             queue=None if doing.queue is None else Reading(doing.queue, self.at_s),
+            queue_room=None if doing.queue_room is None else Reading(doing.queue_room, self.at_s),
         )

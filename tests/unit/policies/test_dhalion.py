@@ -95,6 +95,23 @@ def test_every_operator_with_an_empty_queue_shrinks_by_the_factor(factor: float,
     assert ("over-provisioned", "count") in kinds(decision, "diagnoses")
 
 
+@pytest.mark.parametrize(("queue", "left"), [(200.0, 16), (201.0, 20)])
+def test_a_queue_is_empty_up_to_a_fifth_of_its_buffer_whatever_comes_in(queue: float, left: int) -> None:
+    flow = chain()
+    # 20,000 records come in per second: a second's worth would be far more than the buffer holds.
+    flow.passes(60, count={"queue": queue, "queue_room": 1_000.0})
+    assert flow.decides(Dhalion()).allocation["count"] == left
+    assert flow.decides(Dhalion(queue_close_to_zero=0.5)).allocation["count"] == 16
+
+
+def test_where_nobody_tells_how_much_a_buffer_holds_a_second_of_input_is_an_empty_queue() -> None:
+    flow = chain()
+    flow.passes(60, count={"queue": 20_000.0})
+    assert flow.decides(Dhalion()).allocation["count"] == 16
+    flow.passes(60, count={"queue": 20_001.0})
+    assert flow.decides(Dhalion()).allocation["count"] == 20
+
+
 def test_nobody_shrinks_below_one() -> None:
     flow = Dataflow(Doing("source", workers=1))
     flow.passes(60)

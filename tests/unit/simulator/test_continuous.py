@@ -423,6 +423,15 @@ def test_a_look_tells_every_worker_its_use_and_records_each_second() -> None:
     assert query.operators[0].backpressure_s is None, "nothing holds back in this job"
 
 
+def test_a_look_tells_how_much_the_buffers_in_front_of_all_instances_hold() -> None:
+    chain = (READ, operator("map", "read", 50.0, buffer=30.0), operator("sink", "map", 100.0))
+    model = job(*chain)
+    model = replace(model, pools={**model.pools, "map": replace(model.pools["map"], initial_workers=3)})
+    platform = SimulatedDataflow(model, {"log": RateSeries.constant(100.0, duration_s=60.0)}, VirtualClock())
+    rooms = {work.name: work.queue_room for work in platform.observe().queries[0].operators}
+    assert rooms == {"read": None, "map": (90.0, 0.0), "sink": None}
+
+
 def test_uneven_partitions_show_in_the_use_of_each_worker_every_second() -> None:
     clock = VirtualClock()
     # Four partitions over three readers of 100 records/s: 120, 60 and 60 of 240 records/s, and after 10 s 40, 20, 20.

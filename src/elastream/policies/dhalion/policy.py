@@ -1,10 +1,10 @@
 """Dhalion: symptoms, diagnoses, resolutions (Floratou et al., VLDB 2017), as evaluated by Kanis (TU Delft 2023).
 
-Three steps, and each can be read in the decision: detectors find symptoms (`symptoms`), diagnosers explain
-them, resolvers act. The bottleneck is the first operator downstream that is not back-pressured itself while what feeds
-it is; it grows by the factor 1 + bp / (1 - bp), where bp is the largest back-pressure among what feeds it, a source by
-1 + growth of lag / throughput. Without any back-pressure every operator with an empty queue shrinks to n x (2 - f),
-rounded down. Skew is diagnosed and told, and not scaled: more instances do not help a hot key.
+Three steps, and each can be read in the decision: detectors find symptoms (`symptoms`), diagnosers explain them
+(`diagnoses`), resolvers act. The bottleneck is the first operator downstream that is not back-pressured itself while
+what feeds it is; it grows by the factor 1 + bp / (1 - bp), where bp is the largest back-pressure among what feeds it, a
+source by 1 + growth of lag / throughput. Without any back-pressure every operator with an empty queue shrinks to n x (2
+- f), rounded down. Skew is diagnosed and told, and not scaled: more instances do not help a hot key.
 
 One bottleneck at a time, as published; a resolution that did not help is blacklisted for a while. Beyond the paper, the
 thesis' two proposals are settings: `several` operators at once, and shrinking `down_by` processor use. `dhalion-kanis`
@@ -26,34 +26,21 @@ from elastream.core.observation import Observation, Pool
 from elastream.core.signals import Signal
 from elastream.estimators.left_behind import Behind, watched
 from elastream.policies.catalogue import policies
+from elastream.policies.dhalion.diagnoses import Diagnosis, diagnose
 from elastream.policies.dhalion.symptoms import (
     Measured,
     Measurements,
     Symptom,
     SymptomLimits,
     Unknown,
-    below_back_pressure,
     detect,
     measure,
     share_of_time,
 )
 from elastream.registry import setting
 
-DiagnosisKind = Literal["under-provisioned", "over-provisioned", "data skew", "slow instance"]
-
 # A scale-up after which the operator takes in no more than this many times as much did nothing.
 _HELPED = 1.05
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Diagnosis:
-    """What is wrong with one operator, and the number that says so."""
-
-    kind: DiagnosisKind
-    operator: str
-    pressure: float = 0.0
-    """Largest back-pressure among what feeds it."""
-    in_rps: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,8 +79,9 @@ class Dhalion:
     scale_down_factor: float = setting(1.2, doc="an operator with an empty queue shrinks to n x (2 - this); 1: never")
     lag_rate_rps: float = setting(1_000.0, doc="a log that grows faster is back-pressured")
     lag_close_to_zero: float = setting(10_000.0, doc="records in the log up to which a source has an empty queue")
+    queue_close_to_zero: float = setting(0.2, doc="share of its buffer up to which an operator's queue is empty")
     queue_close_to_zero_s: float = setting(
-        1.0, doc="seconds of its own input up to which an operator's queue is empty (published: 0.2 of its buffer)"
+        1.0, doc="seconds of its own input up to which it is, where nobody tells how much the buffer holds"
     )
     backpressured_above: float = setting(0.02, doc="share of time below which back-pressure is noise")
     most_backpressure: float = setting(0.9, doc="back-pressure counts up to this share, or factors have no limit")
@@ -157,7 +145,7 @@ class Dhalion:
         try:
             measured = measure(now, known, memory["behind"], self._limits())
             symptoms = detect(measured, self._limits())
-            diagnoses = self.diagnose(measured, symptoms)
+            diagnoses = diagnose(measured, symptoms, several=self.several)
             failed = _judged(memory, [asdict(diagnosis) for diagnosis in diagnoses], now.at_s)
             resolutions = self._allowed(self.resolve(diagnoses, measured, now, known), failed, now.at_s)
         except Unknown as unknown:
@@ -169,29 +157,6 @@ class Dhalion:
         if allocation == now.wanted():
             return Decision.keep(now, reason, evidence, note)
         return Decision(allocation=allocation, reason=reason, evidence=evidence, note=note)
-
-    def diagnose(self, measured: Measurements, symptoms: tuple[Symptom, ...]) -> tuple[Diagnosis, ...]:
-        """The second step: what explains the symptoms."""
-        at = {kind: {s.at for s in symptoms if s.kind == kind} for kind in ("back-pressure", "empty queue")}
-        skews: set[tuple[str, str]] = {(symptom.kind, symptom.at) for symptom in symptoms}
-        if not at["back-pressure"]:
-            return tuple(
-                Diagnosis(kind="over-provisioned", operator=one.name, in_rps=one.in_rps)
-                for one in measured.operators
-                if one.name in at["empty queue"]
-            )
-        found_at = below_back_pressure({one.name: one.above for one in measured.operators}, at["back-pressure"])
-        found = [
-            Diagnosis(
-                kind=_kind(one, skews),
-                operator=one.name,
-                pressure=max(measured.held_up()[name] for name in one.above),
-                in_rps=one.in_rps,
-            )
-            for one in measured.operators
-            if one.name in found_at
-        ]
-        return tuple(found if self.several else found[:1])
 
     def resolve(
         self, diagnoses: tuple[Diagnosis, ...], measured: Measurements, now: Observation, known: Knowledge
@@ -290,19 +255,11 @@ class Dhalion:
             backpressure=self.backpressured_above,
             lag_rps=self.lag_rate_rps,
             lag_records=self.lag_close_to_zero,
+            queue_share=self.queue_close_to_zero,
             queue_s=self.queue_close_to_zero_s,
             rate_skew=self.rate_skew,
             queue_skew=self.queue_skew,
         )
-
-
-def _kind(one: Measured, skews: set[tuple[str, str]]) -> DiagnosisKind:
-    """Both skews: hot keys. Longer queues at the same rates: a slow instance. Queues of instances are not always known;
-    then uneven rates alone are taken for hot keys."""
-    rates, queues = ("rate skew", one.name) in skews, ("queue skew", one.name) in skews
-    if rates and (queues or one.queue_spread is None):
-        return "data skew"
-    return "slow instance" if queues else "under-provisioned"
 
 
 def _allocation(resolutions: tuple[Remedy, ...], measured: Measurements, now: Observation) -> dict[str, int]:
@@ -370,7 +327,7 @@ def _reason(symptoms: tuple[Symptom, ...], diagnoses: tuple[Diagnosis, ...], res
         f"{symptom.kind} at {symptom.at}" + ("" if symptom.kind == "empty queue" else f" {symptom.value:.2f}")
         for symptom in symptoms
     ]
-    found = [f"{diagnosis.operator} is {_words(diagnosis.kind)}" for diagnosis in diagnoses]
+    found = [f"{diagnosis.operator} is {diagnosis.words()}" for diagnosis in diagnoses]
     if not diagnoses:
         done = "nothing to do"
     elif resolutions:
@@ -380,10 +337,6 @@ def _reason(symptoms: tuple[Symptom, ...], diagnoses: tuple[Diagnosis, ...], res
     else:
         done = "what would be done did not help before, or is switched off"
     return f"symptoms: {', '.join(seen) or 'none'}; diagnosis: {', '.join(found) or 'healthy'}; resolution: {done}"
-
-
-def _words(kind: DiagnosisKind) -> str:
-    return {"data skew": "skewed", "slow instance": "held back by a slow instance"}.get(kind, kind)
 
 
 policies.preset(

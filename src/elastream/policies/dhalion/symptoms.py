@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from elastream.core.knowledge import Knowledge
-from elastream.core.observation import Observation, Pool, Query, Worker
+from elastream.core.observation import Observation, Pool, Query, Reading, Worker
 from elastream.core.signals import Signal
 from elastream.core.topology import Operator
 from elastream.estimators.left_behind import Behind, growth_rps, period_s, records_behind
@@ -42,6 +42,7 @@ class SymptomLimits:
     backpressure: float
     lag_rps: float
     lag_records: float
+    queue_share: float
     queue_s: float
     rate_skew: float
     queue_skew: float
@@ -182,7 +183,8 @@ def _operator(
     if _stands_in(known) or is_source:
         is_empty = log.records <= limits.lag_records
     else:
-        is_empty = _is_empty(subject, in_rps, f"{prefix}{operator.name}", known, limits)
+        room = next((work.queue_room for work in query.operators if work.name == operator.name), None)
+        is_empty = _is_empty(subject, room, in_rps, f"{prefix}{operator.name}", known, limits)
     return Measured(
         name=f"{prefix}{operator.name}",
         subject=subject,
@@ -221,10 +223,14 @@ def below_back_pressure(above: Mapping[str, tuple[str, ...]], pressed: AbstractS
     return tuple(name for name, feeds in above.items() if name not in pressed and not pressed.isdisjoint(feeds))
 
 
-def _is_empty(subject: str, in_rps: float | None, name: str, known: Knowledge, limits: SymptomLimits) -> bool:
+def _is_empty(
+    subject: str, room: Reading | None, in_rps: float | None, name: str, known: Knowledge, limits: SymptomLimits
+) -> bool:
     queue = known.mean(Signal.QUEUE, subject, limits.window_s)
     if queue is None:
         raise Unknown(f"queue of {name} is not known")
+    if room is not None:
+        return queue <= limits.queue_share * room.value
     # One record at most may wait at an operator that takes nothing in.
     return queue <= max(1.0, limits.queue_s * (in_rps or 0.0))
 

@@ -32,6 +32,7 @@ from elastream.estimators.left_behind import Behind, records_behind, watched
 from elastream.policies.catalogue import policies
 from elastream.policies.ds2.sizing import has_own_pools
 from elastream.policies.flink_autoscaler.formulas import Alignment, Terms, Wanted, aligned, gained, scale_factor, scaled
+from elastream.policies.flink_autoscaler.observed_rate import Lagging, ObservedRate
 from elastream.policies.flink_autoscaler.vertices import Rates, Vertex, VertexPart, slot_rps, wanted_rates
 from elastream.registry import setting
 
@@ -66,8 +67,7 @@ class FlinkAutoscalerMemory(TypedDict):
     made_s: float | None
     """Of the last decision that was taken in."""
     behind: dict[str, Behind]
-    lagging: dict[str, list[float]]
-    """Query -> since when it lags so much that its rate shows what it can do, and looks since then."""
+    lagging: Lagging
     pending: dict[str, Pending]
     true_rps: dict[str, float]
     growth: dict[str, Growth]
@@ -124,7 +124,10 @@ class FlinkAutoscaler:
         after = self._recommended(memory, last)
         wanted = now.wanted()
         behind = {query.id: watched(memory["behind"].get(query.id), query) for query in now.queries}
-        after["behind"], after["lagging"] = behind, self._lagging(memory, behind, now)
+        after["behind"], after["lagging"] = (
+            behind,
+            self._observed.lagging(memory["lagging"], memory["behind"], behind, now),
+        )
         is_down = any(query.phase in ("starting", "restarting") for query in now.queries)
         if wanted != memory["wanted"]:
             after["growth"] = _growth(after, wanted)
@@ -258,60 +261,13 @@ class FlinkAutoscaler:
             wanted, rates = evaluated
             total = sum(wanted[reader.name].target_rps for reader in query.topology.sources())
             lags = behind is not None and total > 0 and behind / total > self.backlog_s
-            flattery, own = self._flattery(query, known, memory, rates, now), has_own_pools(now)
+            flattery, own = self._observed.flattery(query, known, memory["lagging"], rates, now), has_own_pools(now)
             for operator in query.topology.operators:
                 vertex = vertices.get(operator.pool)
                 if vertex is not None:
                     _add(vertex, operator, wanted[operator.name], rates[operator.name], flattery, own=own)
                     vertex.lags = vertex.lags or lags
         return list(vertices.values())
-
-    def _flattery(
-        self,
-        query: Query,
-        known: Knowledge,
-        memory: FlinkAutoscalerMemory,
-        rates: Mapping[str, Rates],
-        now: Observation,
-    ) -> dict[str, float]:
-        """Operator -> by how much its busy time promises more than is observed while its source lags."""
-        since_s, looks = memory["lagging"].get(query.id, [now.at_s, 0.0])
-        lagging_s = now.at_s - since_s
-        if looks < self.observed_least or lagging_s <= 0:
-            return {}
-        pools = {pool.name: pool for pool in now.pools}
-        readers = [reader.name for reader in query.topology.sources()]
-        found: dict[str, float] = {}
-        for operator in query.topology.operators:
-            shared = [other.name for other in query.topology.operators if other.pool == operator.pool]
-            reader = next((name for name in shared if name in readers), None)
-            pool = pools.get(operator.pool)
-            if reader is None or pool is None:
-                continue
-            observed = self._observed_rps(f"{query.id}/{reader}", known, lagging_s, pool.slots)
-            busy = sum(rates[name].busy_slots for name in shared)
-            if observed and busy > 0:
-                promised = rates[reader].in_rps / busy * pool.slots
-                if promised > observed * (1.0 + self.observed_switch):
-                    found[operator.name] = promised / observed
-        return found
-
-    def _observed_rps(self, subject: str, known: Knowledge, lagging_s: float, slots: int) -> float | None:
-        rate = known.rate(Signal.RECORDS_IN, subject, min(lagging_s, self.window_s))
-        held_up = known.rate(Signal.BACKPRESSURE_TIME, subject, min(lagging_s, self.window_s)) or 0.0
-        free = 1.0 - held_up / max(1, slots)
-        return rate / free if rate is not None and free > 0.01 else None
-
-    def _lagging(
-        self, memory: FlinkAutoscalerMemory, behind: Mapping[str, Behind], now: Observation
-    ) -> dict[str, list[float]]:
-        found = {}
-        for query in now.queries:
-            age_s = _lag_s(memory["behind"].get(query.id), behind[query.id], query)
-            if age_s is not None and age_s >= self.observed_lag_s:
-                since_s, looks = memory["lagging"].get(query.id, [now.at_s, 0.0])
-                found[query.id] = [since_s, looks + 1.0]
-        return found
 
     def _recommended(self, memory: FlinkAutoscalerMemory, last: Decision | None) -> FlinkAutoscalerMemory:
         """Take in what the last decision recommended, once."""
@@ -329,6 +285,12 @@ class FlinkAutoscaler:
             if size < memory["wanted"].get(pool, 0)
         }
         return after
+
+    @property
+    def _observed(self) -> ObservedRate:
+        return ObservedRate(
+            lag_s=self.observed_lag_s, switch=self.observed_switch, least=self.observed_least, window_s=self.window_s
+        )
 
     def _limits(self, *, lags: bool) -> tuple[float, float]:
         if lags:
@@ -370,18 +332,6 @@ def _growth(memory: FlinkAutoscalerMemory, wanted: Mapping[str, int]) -> dict[st
         if 0 < before < size and rate:
             growth[name] = {"before": before, "after": size, "before_rps": rate}
     return growth
-
-
-def _lag_s(before: Behind | None, after: Behind, query: Query) -> float | None:
-    """How long what a query is behind took to arrive, by the rate since the last look."""
-    records = records_behind(after, query)
-    if records is None or before is None or before["arrived"] is None or after["arrived"] is None:
-        return None
-    (then_s, then), (now_s, arrived) = before["arrived"], after["arrived"]
-    if now_s <= then_s or records == 0:
-        return 0.0
-    rate = (arrived - then) / (now_s - then_s)
-    return records / rate if rate > 0 else math.inf
 
 
 def _evidence(vertices: list[Vertex], sizes: Mapping[str, int], is_full: bool) -> dict[str, Json]:

@@ -208,6 +208,11 @@ class Instances:
         """Records that wait in front of all instances."""
         return sum(group.queue for group in self.groups)
 
+    @property
+    def room(self) -> float:
+        """Records that can wait in front of all instances."""
+        return sum(group.room for group in self.groups)
+
     def weigh(self) -> None:
         """Those that feed it share its room in proportion to what they could send."""
         could = [up.supply * selectivity for up, selectivity in self.ups]

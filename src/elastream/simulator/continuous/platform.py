@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from random import Random
 
@@ -132,6 +133,7 @@ class SimulatedDataflow:
             busy_s=Reading(operator.busy_s, at_s),
             backpressure_s=Reading(operator.backpressure_s, at_s) if self._holds_back else None,
             queue=Reading(max(0.0, queue), at_s),
+            queue_room=None if operator.logs or math.isinf(operator.room) else Reading(operator.room, at_s),
         )
 
     def _pool(self, cluster: SimulatedCluster) -> Pool:
