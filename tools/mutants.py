@@ -632,7 +632,8 @@ MUTANTS = (
         file="src/elastream/policies/flink_autoscaler/observed_rate.py",
         before="found[operator.name] = promised / observed",
         after="found[operator.name] = 1.0",
-        test="tests/unit/policies/test_flink_autoscaler.py",
+        test="tests/unit/policies/test_flink_autoscaler.py::"
+        "test_while_a_source_lags_its_rate_counts_more_than_its_busy_time",
     ),
     Mutant(
         fault="HPA has no tolerance",

@@ -3,8 +3,8 @@
 Three steps, and each can be read in the decision: detectors find symptoms (`symptoms`), diagnosers explain them
 (`diagnoses`), resolvers act. The bottleneck is the first operator downstream that is not back-pressured itself while
 what feeds it is; it grows by the factor 1 + bp / (1 - bp), where bp is the largest back-pressure among what feeds it, a
-source by 1 + growth of lag / throughput. Without any back-pressure every operator with an empty queue shrinks to n x (2
-- f), rounded down. Skew is diagnosed and told, and not scaled: more instances do not help a hot key.
+source by 1 + growth of lag / throughput. Without any back-pressure every operator with an empty queue shrinks to
+n x (2 - f), rounded down. Skew is diagnosed and told, and not scaled: more instances do not help a hot key.
 
 One bottleneck at a time, as published; a resolution that did not help is blacklisted for a while. Beyond the paper, the
 thesis' two proposals are settings: `several` operators at once, and shrinking `down_by` processor use. `dhalion-kanis`
