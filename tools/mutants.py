@@ -1135,6 +1135,20 @@ MUTANTS = (
         test="tests/unit/test_terminal.py::test_simulate_keeps_its_headings_and_digits_whole",
     ),
     Mutant(
+        fault="the list of commands loads all of them",
+        file="src/elastream/cli/command_table.py",
+        before="            app.command(name, help=sentence",
+        after="            load_command(name)\n            app.command(name, help=sentence",
+        test="tests/unit/test_cli.py::test_the_list_of_commands_loads_none_of_them",
+    ),
+    Mutant(
+        fault="the help of a command loads what only a laboratory has",
+        file="src/elastream/cli/commands/demo.py",
+        before="from elastream.journal.reader import read\n",
+        after="from elastream.journal.reader import read\nimport pyspark\n",
+        test="tests/unit/test_extras.py::test_the_help_of_every_command_needs_no_extra_but_its_own",
+    ),
+    Mutant(
         fault="a missing extra is an unexpected error",
         file="src/elastream/cli/app.py",
         before="        if module is not None:\n            # An install",
@@ -1692,7 +1706,7 @@ MUTANTS = (
     ),
     Mutant(
         fault="an escape sequence passes to the terminal in a table",
-        file="src/elastream/cli/terminal/safe_console.py",
+        file="src/elastream/cli/terminal/output.py",
         before="Segment(visible(segment.text), segment.style)",
         after="segment",
         test="tests/unit/test_terminal_safety.py::test_what_is_shown_of_others_is_text",

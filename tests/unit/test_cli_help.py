@@ -1,13 +1,13 @@
 """What `--help` says: one word for one thing."""
 
+import inspect
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import typer
 
 from elastream.cli import main
-from elastream.cli.app import app
+from elastream.cli.command_table import COMMANDS, load_command
 from elastream.config import guards
 from elastream.core.guards import ORDER
 from elastream.jobs.catalogue import jobs
@@ -26,23 +26,38 @@ WORDS = {
 """What may stand for a value."""
 
 
-def values(command: Any, path: str = "") -> Iterator[tuple[str, str | None]]:
+LISTED = {name: sentence for commands in COMMANDS.values() for name, sentence in commands.items()}
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_a_command_is_listed_by_the_first_sentence_of_its_own_help(name: str) -> None:
+    command = load_command(name)
+    assert command.name == name
+    assert LISTED[name].split() == inspect.cleandoc(command.help).split("\n\n")[0].split()
+
+
+def values(command: Any, path: str) -> Iterator[tuple[str, str | None]]:
     """Every option and argument with a value: where it stands, and the word for it."""
     for parameter in command.params:
         if not getattr(parameter, "is_flag", False) and not parameter.opts[0].endswith("completion"):
             yield f"{path} {parameter.opts[0]}", parameter.metavar
     for name, below in getattr(command, "commands", {}).items():
-        yield from values(below, f"{path} {name}".strip())
+        yield from values(below, f"{path} {name}")
+
+
+def all_values() -> Iterator[tuple[str, str | None]]:
+    for name in LISTED:
+        yield from values(load_command(name), name)
 
 
 def test_every_value_is_called_by_a_word_that_means_the_same_everywhere() -> None:
-    found = dict(values(typer.main.get_command(app)))
+    found = dict(all_values())
     assert {where: word for where, word in found.items() if word not in WORDS} == {}
 
 
 def test_an_option_with_one_name_has_one_word() -> None:
     found: dict[str, set[str | None]] = {}
-    for where, word in values(typer.main.get_command(app)):
+    for where, word in all_values():
         found.setdefault(where.split()[-1], set()).add(word)
     # What is written may be one file or several.
     assert {name: words for name, words in found.items() if len(words) > 1 and name != "--out"} == {}

@@ -44,7 +44,7 @@ class Blocker:
 BLOCKED = set(json.loads(sys.argv[1]))
 sys.meta_path.insert(0, Blocker())
 from elastream.cli import main
-from elastream.cli.app import app
+from elastream.cli.command_table import COMMANDS
 
 told = {}
 for name, arguments in json.loads(sys.argv[2]).items():
@@ -52,9 +52,8 @@ for name, arguments in json.loads(sys.argv[2]).items():
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = main([name, *arguments])
     told[name] = [code, err.getvalue()]
-named = [command.name or command.callback.__name__ for command in app.registered_commands]
-print(json.dumps({"told": told, "commands": [*named, *(group.typer_instance.info.name for group in app.registered_groups)]}))
-"""  # noqa: E501 - a program in a text
+print(json.dumps({"told": told, "commands": [name for commands in COMMANDS.values() for name in commands]}))
+"""
 
 
 def run_without(modules: list[str], commands: dict[str, list[str]], folder: Path) -> dict[str, dict[str, list[object]]]:
@@ -77,6 +76,12 @@ def test_every_command_that_lacks_an_extra_says_which(tmp_path: Path) -> None:
             assert isinstance(err, str)
             assert (code, err.count("\n")) == (2, 1), f"{name}: {err}"
             assert f"pip install 'elastream[{extra}]'" in err, f"{name}: {err}"
+
+
+def test_the_help_of_every_command_needs_no_extra_but_its_own(tmp_path: Path) -> None:
+    lacking = [module for module, extra in EXTRAS.items() if extra != "cli"]
+    found = run_without(lacking, {name: ["--help"] for name in COMMANDS} | {"run": ["--help"]}, tmp_path)
+    assert {name: told for name, told in found["told"].items() if told != [0, ""]} == {}
 
 
 def test_produce_without_a_kafka_client_asks_for_it(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The commands in one place, and what becomes of their errors: one line, and a code to exit with."""
+"""The command line, and what becomes of errors: one line, and a code to exit with."""
 
 import os
 import sys
@@ -7,25 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from elastream.cli.commands.bench import bench
-from elastream.cli.commands.cluster import cluster
-from elastream.cli.commands.config import config
-from elastream.cli.commands.demo import demo
-from elastream.cli.commands.faults import faults
-from elastream.cli.commands.guards import guards
-from elastream.cli.commands.jobs import jobs
-from elastream.cli.commands.kafka import kafka
-from elastream.cli.commands.live import live
-from elastream.cli.commands.models import models
-from elastream.cli.commands.page import page
-from elastream.cli.commands.policies import policies
-from elastream.cli.commands.produce import produce
-from elastream.cli.commands.replay import replay
-from elastream.cli.commands.run import CONTEXT, launcher
-from elastream.cli.commands.run import run as run_script
-from elastream.cli.commands.simulate import simulate
-from elastream.cli.commands.why import why
-from elastream.cli.commands.workloads import workloads
+import elastream
+from elastream.cli.command_table import CommandGroup, add_commands
 from elastream.cli.terminal.output import tell
 from elastream.core.errors import BadInput, ElastreamError, suggestion
 from elastream.core.extras import MissingExtra, find_missing
@@ -41,29 +24,17 @@ UsageError: Any = typer.BadParameter.__mro__[1]
 
 app = typer.Typer(
     name="elastream",
+    cls=CommandGroup,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-JOB, LABORATORY, CATALOGUES, DEVELOPMENT = "Your job", "Laboratory", "Catalogues", "Development"
-
-app.command("run", context_settings=CONTEXT, rich_help_panel=JOB)(run_script)
-for panel, commands in {
-    JOB: (launcher, why, page, replay),
-    LABORATORY: (demo, live, bench, simulate, produce),
-    CATALOGUES: (jobs, policies, workloads, models, guards, faults, config),
-}.items():
-    for command in commands:
-        app.command(rich_help_panel=panel)(command)
-for group in (cluster, kafka):
-    app.add_typer(group, rich_help_panel=DEVELOPMENT)
+add_commands(app)
 
 
 def _version(asked: bool) -> None:
     if asked:
-        import elastream
-
         typer.echo(f"elastream {elastream.__version__}")
         raise typer.Exit()
 

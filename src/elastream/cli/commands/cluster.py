@@ -1,20 +1,20 @@
 """`elastream cluster`."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from elastream.cli.parsing.options import Json
 from elastream.cli.terminal.daemons import option, stop_and_tell, tell_status
 from elastream.cli.terminal.output import console, print_json, tell
-
-if TYPE_CHECKING:
-    from elastream.development.cluster.folder import ClusterFolder
-    from elastream.development.cluster.status import ClusterStatus
+from elastream.development.cluster.finder import NAME
+from elastream.development.cluster.folder import ClusterError, ClusterFolder, standing_folder
+from elastream.development.cluster.local_cluster import ClusterSettings, spark_home
+from elastream.development.cluster.local_cluster import up as start
+from elastream.development.cluster.status import ClusterStatus
+from elastream.development.cluster.status import status as look
 
 Folder = Annotated[
     Path | None,
@@ -24,6 +24,7 @@ Folder = Annotated[
 cluster = typer.Typer(
     name="cluster",
     no_args_is_help=True,
+    add_completion=False,
     rich_markup_mode="rich",
     help="""Start, stop and show a small Spark cluster on this machine, closed to everyone else.
 
@@ -61,12 +62,6 @@ def up(
 
     elastream cluster up --folder second --workers 1 --cores 2 --memory 1g
     """
-    from elastream.development.cluster.finder import NAME
-    from elastream.development.cluster.folder import ClusterError
-    from elastream.development.cluster.local_cluster import ClusterSettings, spark_home
-    from elastream.development.cluster.local_cluster import up as start
-    from elastream.development.cluster.status import status as look
-
     settings = ClusterSettings(workers=workers, cores=cores, memory=memory, folder=folder)
     spark_home()
     if not json:
@@ -108,16 +103,12 @@ def status(folder: Folder = None, json: Json = False) -> None:
 
     elastream cluster status --json
     """
-    from elastream.development.cluster.status import status as look
-
     now = look(_folder(folder))
     lines = [_sentence(now), f"applications: {', '.join(now.applications) or 'none'}"]
     tell_status(now.to_json(), lines, f"elastream cluster down{option(folder)}", json=json)
 
 
 def _folder(folder: Path | None) -> ClusterFolder:
-    from elastream.development.cluster.folder import ClusterFolder, standing_folder
-
     return standing_folder() if folder is None else ClusterFolder(path=folder.absolute())
 
 

@@ -1,16 +1,18 @@
 """`elastream config`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+from rich.table import Table
+from rich.text import Text
 
 from elastream.cli.parsing.options import Assignments, ConfigFile, Json, OwnConf
+from elastream.cli.parsing.setting_sources import SettingSources
 from elastream.cli.terminal.output import console, print_json, print_table
+from elastream.cli.terminal.settings_table import settings_json, value_text
+from elastream.config import Resolution, guard_name
 from elastream.core.errors import BadInput
-
-if TYPE_CHECKING:
-    from elastream.config import Resolution
+from elastream.policies import policies
+from elastream.registry import read_settings, without_unit
 
 
 def config(
@@ -32,8 +34,6 @@ def config(
 
     ELASTREAM_SLO__DELAY=30s elastream config --conf spark.elastream.policy=lag-proportional
     """
-    from elastream.cli.parsing.setting_sources import SettingSources
-
     rows = _rows(SettingSources({}, config, assignments, conf).resolve())
     if json:
         print_json({path: {"value": value, "from": origin} for path, value, origin in rows})
@@ -52,10 +52,6 @@ def _rows(found: Resolution) -> list[tuple[str, object, str]]:
 
 def _policy_defaults(found: Resolution) -> list[tuple[str, object, str]]:
     """The settings of the policy that nobody has set; a policy that does not exist is told here."""
-    from elastream.cli.terminal.settings_table import settings_json
-    from elastream.policies import policies
-    from elastream.registry import read_settings
-
     name, origin = found.origins["policy"]
     try:
         policies.build(str(name), found.settings.policy_settings)
@@ -71,9 +67,6 @@ def _policy_defaults(found: Resolution) -> list[tuple[str, object, str]]:
 
 def _shown(path: str, others: Sequence[str]) -> str:
     """A path as people write it: without units, and guards by their names."""
-    from elastream.config import guard_name
-    from elastream.registry import without_unit
-
     group, dot, rest = path.partition(".")
     if group != "guards":
         return without_unit(path, others)
@@ -82,11 +75,6 @@ def _shown(path: str, others: Sequence[str]) -> str:
 
 
 def _print(rows: list[tuple[str, object, str]]) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    from elastream.cli.terminal.settings_table import value_text
-
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for heading in ("setting", "value", "from"):
         table.add_column(heading, overflow="fold", no_wrap=heading == "setting")

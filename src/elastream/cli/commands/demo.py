@@ -1,15 +1,23 @@
 """`elastream demo`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated
 
 import typer
 
+from elastream.cli.commands.live import LIVE, planned, read_sources, run
+from elastream.cli.commands.simulate import print_runs, run_all
+from elastream.cli.commands.why import print_lines
+from elastream.cli.parsing.setting_sources import read_flags
 from elastream.cli.terminal.output import console
-
-if TYPE_CHECKING:
-    from elastream.experiments.run import Run
+from elastream.core.bounds import parse_bounds
+from elastream.experiments.demonstration import simulated_demonstration
+from elastream.experiments.run import Run, best_of
+from elastream.experiments.run_folder import find_journal
+from elastream.experiments.simulated import check_all, set_up_simulation
+from elastream.journal.reader import read
+from elastream.journal.story import sentences
 
 NEXT = (
     ("elastream demo", "the same on real executors"),
@@ -44,25 +52,11 @@ def demo(
     if simulated:
         _simulated(executors, last)
         return
-    from elastream.cli.commands.live import LIVE, planned, read_sources, run
-    from elastream.cli.parsing.setting_sources import read_flags
 
     run(planned(read_sources(read_flags(executors=executors)), **LIVE), None)
 
 
 def _simulated(executors: str | None, last: int) -> None:
-    from pathlib import Path
-    from tempfile import TemporaryDirectory
-
-    from elastream.cli.commands.simulate import print_runs, run_all
-    from elastream.cli.commands.why import print_lines
-    from elastream.experiments.demonstration import simulated_demonstration
-    from elastream.experiments.run import best_of
-    from elastream.experiments.run_folder import find_journal
-    from elastream.experiments.simulated import check_all, set_up_simulation
-    from elastream.journal.reader import read
-    from elastream.journal.story import sentences
-
     setups = [set_up_simulation(experiment) for experiment in simulated_demonstration(_bounds(executors))]
     check_all(setups)
     screen = console()
@@ -89,8 +83,6 @@ def _simulated(executors: str | None, last: int) -> None:
 
 
 def _bounds(executors: str | None) -> tuple[int, int] | None:
-    from elastream.core.bounds import parse_bounds
-
     return None if executors is None else parse_bounds(executors, "--executors")
 
 

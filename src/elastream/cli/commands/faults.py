@@ -1,13 +1,13 @@
 """`elastream faults`."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer
 
 from elastream.cli.parsing.completion import complete_faults
 from elastream.cli.parsing.options import Json
+from elastream.cli.terminal.catalogue import list_names, show_name
+from elastream.simulator.faults import faults as known
 
 CALLS = {
     "ad-hoc-job": "ad-hoc-job(at=30m, tasks=8, for=2m)",
@@ -36,9 +36,6 @@ def faults(
 
     elastream simulate --fault 'worker-loss(at=30m, workers=2)' --fault 'sink-blocked(at=60m, for=5m)'
     """
-    from elastream.cli.terminal.catalogue import list_names, show_name
-    from elastream.simulator.faults import faults as known
-
     if name is None:
         list_names(known, _example, json=json, more="Several may come together: --fault may be repeated.")
     else:

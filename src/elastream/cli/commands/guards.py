@@ -1,13 +1,14 @@
 """`elastream guards`."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer
 
 from elastream.cli.parsing.completion import complete_guards
 from elastream.cli.parsing.options import Json
+from elastream.cli.terminal.catalogue import list_names, show_name
+from elastream.config import guard_name
+from elastream.config import guards as known
 
 CALLS = {
     "budget": "budget(worker_hours=48)",
@@ -44,10 +45,6 @@ def guards(
 
     elastream run --guard 'cool-down(after=2m)' app.py
     """
-    from elastream.cli.terminal.catalogue import list_names, show_name
-    from elastream.config import guard_name
-    from elastream.config import guards as known
-
     if name is None:
         more = "Each can be set by --guard, --set guards.NAME.KEY=VALUE, spark.elastream.guards.NAME.KEY and in YAML."
         list_names(known, _example, json=json, more=more)

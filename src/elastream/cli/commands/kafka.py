@@ -1,19 +1,19 @@
 """`elastream kafka`."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from elastream.cli.parsing.options import Json
 from elastream.cli.terminal.daemons import option, stop_and_tell, tell_status
 from elastream.cli.terminal.output import console, print_json, tell
-
-if TYPE_CHECKING:
-    from elastream.development.kafka.folder import BrokerFolder
-    from elastream.development.kafka.status import BrokerStatus
+from elastream.development.kafka.folder import BrokerError, BrokerFolder, standing_folder
+from elastream.development.kafka.jars import silently
+from elastream.development.kafka.local_broker import BrokerSettings
+from elastream.development.kafka.local_broker import up as start
+from elastream.development.kafka.status import BrokerStatus
+from elastream.development.kafka.status import status as look
 
 Folder = Annotated[
     Path | None,
@@ -23,6 +23,7 @@ Folder = Annotated[
 kafka = typer.Typer(
     name="kafka",
     no_args_is_help=True,
+    add_completion=False,
     rich_markup_mode="rich",
     help="""Start, stop and show a Kafka broker on this machine, for development and tests.
 
@@ -59,12 +60,6 @@ def up(
 
     elastream kafka up --folder second --port 9092 --heap 1g
     """
-    from elastream.development.kafka.folder import BrokerError
-    from elastream.development.kafka.jars import silently
-    from elastream.development.kafka.local_broker import BrokerSettings
-    from elastream.development.kafka.local_broker import up as start
-    from elastream.development.kafka.status import status as look
-
     settings = BrokerSettings(port=port, heap=heap, folder=folder)
     where, _, is_new = start(settings, silently if json else tell)
     now = look(where)
@@ -97,16 +92,12 @@ def status(folder: Folder = None, json: Json = False) -> None:
 
     elastream kafka status --json
     """
-    from elastream.development.kafka.status import status as look
-
     now = look(_folder(folder))
     lines = [_sentence(now)]
     tell_status(now.to_json(), lines, f"elastream kafka down{option(folder)}", json=json)
 
 
 def _folder(folder: Path | None) -> BrokerFolder:
-    from elastream.development.kafka.folder import BrokerFolder, standing_folder
-
     return standing_folder() if folder is None else BrokerFolder(path=folder.absolute())
 
 

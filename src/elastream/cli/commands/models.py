@@ -4,11 +4,20 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.table import Table
 
 from elastream.cli.parsing.completion import complete_models
 from elastream.cli.parsing.options import Json
+from elastream.cli.terminal.model_numbers import describe_model, print_model
 from elastream.cli.terminal.output import console, print_json, print_table, tell
 from elastream.core.errors import BadInput
+from elastream.experiments.run_folder import find_journal
+from elastream.journal.reader import read
+from elastream.simulator.calibration import cut_into, measured
+from elastream.simulator.catalogue import MODELS, any_model, measured_jobs
+from elastream.simulator.microbatch.model import ApplicationModel
+from elastream.simulator.model_file import written_model
+from elastream.simulator.published import PUBLISHED
 
 
 def models(
@@ -51,9 +60,6 @@ def models(
 
 
 def _show(name: str, *, json: bool) -> None:
-    from elastream.cli.terminal.model_numbers import describe_model, print_model
-    from elastream.simulator.catalogue import any_model
-
     model = any_model(name)
     if json:
         print_json(describe_model(model))
@@ -62,12 +68,6 @@ def _show(name: str, *, json: bool) -> None:
 
 
 def _list(*, json: bool) -> None:
-    from rich.table import Table
-
-    from elastream.simulator.catalogue import MODELS, any_model, measured_jobs
-    from elastream.simulator.microbatch.model import ApplicationModel
-    from elastream.simulator.published import PUBLISHED
-
     measured = [one for one in map(any_model, measured_jobs()) if isinstance(one, ApplicationModel)]
 
     if json:
@@ -101,11 +101,6 @@ def _list(*, json: bool) -> None:
 
 
 def _measure(journal: Path, out: Path | None, partitions: int | None, *, json: bool) -> None:
-    from elastream.experiments.run_folder import find_journal
-    from elastream.journal.reader import read
-    from elastream.simulator.calibration import cut_into, measured
-    from elastream.simulator.model_file import written_model
-
     if out is None:
         raise BadInput("--measure: say where the model is to go: --out job.yaml")
     recording = read(find_journal(journal))

@@ -1,19 +1,19 @@
 """`elastream page`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from elastream.cli.parsing.options import Json, Redaction
+from elastream.cli.parsing.setting_sources import hide_by
 from elastream.cli.terminal.output import print_json, tell
 from elastream.core.errors import BadInput, JournalError
-
-if TYPE_CHECKING:
-    from elastream.journal.reader import Recording
+from elastream.experiments.run_folder import JOURNAL, find_journals
+from elastream.journal.reader import Recording, read
+from elastream.render.page.comparison import write_comparison
+from elastream.render.page.page import write_page
 
 FILE = "page.html"
 
@@ -43,11 +43,6 @@ def page(
 
     elastream page runs/threshold --out threshold.html --note 'capacity emulated: 2,000 records/s per slot'
     """
-    from elastream.cli.parsing.setting_sources import hide_by
-    from elastream.experiments.run_folder import JOURNAL, find_journals
-    from elastream.render.page.comparison import write_comparison
-    from elastream.render.page.page import write_page
-
     hide_by(conf)
     journals = find_journals(path)
     beside = path if len(journals) > 1 else next(iter(journals.values()))
@@ -72,8 +67,6 @@ def page(
 
 def _read(journals: Mapping[str, Path], notes: Sequence[str]) -> tuple[dict[str, Recording], list[str]]:
     """Recordings by the name of their folder, and what a reader must know; of several, a broken one is left out."""
-    from elastream.journal.reader import read
-
     runs: dict[str, Recording] = {}
     told = list(notes)
     for name, journal in journals.items():

@@ -1,19 +1,22 @@
 """`elastream replay`."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from elastream.cli.parsing.completion import complete_policies
 from elastream.cli.parsing.options import GuardTexts, Json, Redaction
+from elastream.cli.parsing.setting_sources import hide_by
+from elastream.cli.parsing.texts import read_guards
 from elastream.cli.terminal.output import console, print_json, tell
-
-if TYPE_CHECKING:
-    from elastream.core.decision import Decision
-    from elastream.journal.replay import Difference, Replayed
+from elastream.core.decision import Decision
+from elastream.experiments.named_settings import parse_policy
+from elastream.experiments.run_folder import find_journal
+from elastream.journal.reader import read
+from elastream.journal.replay import Difference, Replayed
+from elastream.journal.replay import replay as planned_again
+from elastream.policies import policies
 
 DIFFERENT = 1
 
@@ -58,14 +61,6 @@ def replay(
 
     elastream replay runs/mine --trust my_policy:Mine
     """
-    from elastream.cli.parsing.setting_sources import hide_by
-    from elastream.cli.parsing.texts import read_guards
-    from elastream.experiments.named_settings import parse_policy
-    from elastream.experiments.run_folder import find_journal
-    from elastream.journal.reader import read
-    from elastream.journal.replay import replay as planned_again
-    from elastream.policies import policies
-
     hide_by(conf)
     choice = parse_policy(policy) if policy is not None else None
     chosen = policies.build(choice.name, choice.settings) if choice is not None else None

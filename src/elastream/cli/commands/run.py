@@ -1,6 +1,4 @@
-"""`elastream run` and `elastream launcher`."""
-
-from __future__ import annotations
+"""`elastream run`."""
 
 import os
 import re
@@ -8,17 +6,21 @@ import sys
 from collections.abc import Sequence
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from elastream.cli.parsing.completion import complete_policies
 from elastream.cli.parsing.options import Assignments, Conf, ConfigFile, GuardTexts
+from elastream.cli.parsing.setting_sources import read_flags
 from elastream.cli.terminal.output import tell
+from elastream.config import set_arguments, spark_arguments
 from elastream.core.errors import BadInput, CannotRun
-
-if TYPE_CHECKING:
-    from elastream.launch.orders import LaunchOrders
+from elastream.development.cluster.finder import read_master
+from elastream.launch import LAUNCHER
+from elastream.launch.orders import LaunchOrders, checked_properties, checked_script, flatten
+from elastream.launch.setting_up import MASTER, is_off, require_elastic, settings_for
+from elastream.policies import policies
 
 # What stands behind the script belongs to the script.
 CONTEXT = {"allow_interspersed_args": False}
@@ -88,12 +90,6 @@ def run(
 
     spark-submit --master URL --conf spark.elastream.executors.max=16 "$(elastream launcher)" app.py --its-own options
     """
-    from elastream.cli.parsing.setting_sources import read_flags
-    from elastream.config import set_arguments
-    from elastream.development.cluster.finder import read_master
-    from elastream.launch import LAUNCHER
-    from elastream.launch.orders import LaunchOrders, checked_properties, checked_script, flatten
-
     place = read_master(master) if master is not None else None
     settings = {
         **set_arguments(assignments or []),
@@ -123,22 +119,6 @@ def run(
     os.execv(sys.executable, [sys.executable, str(LAUNCHER), *orders.as_arguments()])
 
 
-def launcher() -> None:
-    """Print the file that spark-submit is to start in place of a script.
-
-    [bold]Examples[/bold]
-
-    spark-submit --master URL --conf spark.elastream.policy=threshold "$(elastream launcher)" app.py --its-own options
-
-    The Python that spark-submit uses (PYSPARK_PYTHON) must have Elastream installed. Behind the file, --executors
-    MIN..MAX, --config FILE, --set KEY=VALUE, --conf KEY=VALUE and --quiet may stand before the script; see
-    elastream run --help.
-    """
-    from elastream.launch import LAUNCHER
-
-    typer.echo(str(LAUNCHER))
-
-
 def _tell_misplaced(context: typer.Context, script: Path, arguments: Sequence[str]) -> None:
     """An option of ours behind the script is the script's; whoever wrote it there may have meant us."""
     ours = {name for parameter in context.command.params for name in parameter.opts if name.startswith("--")}
@@ -153,8 +133,6 @@ def _tell_misplaced(context: typer.Context, script: Path, arguments: Sequence[st
 
 
 def _conf(pairs: list[str], master: str | None, cores: int | None, memory: str | None) -> dict[str, str]:
-    from elastream.config import spark_arguments
-
     conf = spark_arguments(pairs)
     if master is not None:
         conf["spark.master"] = master
@@ -169,9 +147,6 @@ def _conf(pairs: list[str], master: str | None, cores: int | None, memory: str |
 
 def _check(orders: LaunchOrders) -> None:
     """What can be found wrong before anything is started."""
-    from elastream.launch.setting_up import MASTER, is_off, require_elastic, settings_for
-    from elastream.policies import policies
-
     found = settings_for(orders.settings, orders.conf, orders.config)
     policies.build(found.policy, found.policy_settings)
     if MASTER in orders.conf and not is_off(orders.conf):

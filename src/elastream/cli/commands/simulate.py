@@ -1,24 +1,36 @@
 """`elastream simulate`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from rich.text import Text
 
 from elastream.cli.parsing.completion import complete_faults, complete_models, complete_policies, complete_workloads
 from elastream.cli.parsing.options import Assignments, ConfigFile, GuardTexts, Json, OwnConf
-from elastream.cli.terminal.output import console, print_json, tell
+from elastream.cli.parsing.setting_sources import SettingSources, read_flags
+from elastream.cli.parsing.texts import read_seconds
+from elastream.cli.terminal.output import console, print_json, tell, troubles_told
+from elastream.cli.terminal.progress import Progress
+from elastream.cli.terminal.results import print_results, print_strips
+from elastream.config import Resolution
 from elastream.core.errors import BadInput
-
-if TYPE_CHECKING:
-    from elastream.config import Resolution
-    from elastream.experiments.experiment import ExecutorBounds, SimulatedModel
-    from elastream.experiments.run import Run
-    from elastream.experiments.simulated import SimulatedSetup
+from elastream.experiments.experiment import ExecutorBounds, Experiment, SimulatedModel
+from elastream.experiments.named_settings import choose_guards, parse_faults
+from elastream.experiments.run import Run
+from elastream.experiments.run_folder import check_free, name_folders
+from elastream.experiments.simulated import (
+    SimulatedSetup,
+    build_model,
+    check_all,
+    find_unfit,
+    fitting_workload,
+    set_up_simulation,
+)
+from elastream.simulator.model_file import read_trigger
 
 DURATION_S = 140 * 60.0
 
@@ -114,13 +126,6 @@ def simulate(
     operators: [{name: split, after: sentences, rate_rps: 20k}, {name: count, after: {split: 20}, rate_rps: 200k,
     buffer: 100k}]
     """
-    from elastream.cli.parsing.setting_sources import SettingSources, read_flags
-    from elastream.cli.parsing.texts import read_seconds
-    from elastream.experiments.experiment import Experiment
-    from elastream.experiments.named_settings import choose_guards
-    from elastream.experiments.run_folder import check_free, name_folders
-    from elastream.experiments.simulated import build_model, check_all, find_unfit, fitting_workload, set_up_simulation
-
     duration_s = read_seconds(duration, "--duration") if duration is not None else DURATION_S
     subject = _subject(model, trigger, slots, fault or [])
     flags = read_flags(executors=executors, slo=slo, tick=tick, guards=guard)
@@ -167,10 +172,6 @@ def simulate(
 
 def run_all(setups: Sequence[SimulatedSetup], *, out: Path | None = None, quiet: bool = False) -> list[Run]:
     """Run one policy after the other, and show how far they have come."""
-    from elastream.cli.terminal.progress import Progress
-    from elastream.cli.terminal.troubles import troubles_told
-    from elastream.experiments.run_folder import name_folders
-
     names = name_folders([setup.experiment.policy for setup in setups])
     runs = []
     with Progress(len(setups), setups[0].experiment.duration_s, quiet=quiet) as progress:
@@ -188,10 +189,6 @@ def print_runs(setup: SimulatedSetup, runs: Sequence[Run], unfit: Mapping[str, s
 
     `unfit` are policies that could not run, with the reason.
     """
-    from rich.text import Text
-
-    from elastream.cli.terminal.results import print_results, print_strips
-
     screen = console()
     screen.print(Text(setup.sentence(), style="bold"))
     screen.print(Text(str(setup.workload), style="cyan"))
@@ -204,11 +201,6 @@ def print_runs(setup: SimulatedSetup, runs: Sequence[Run], unfit: Mapping[str, s
 
 
 def _subject(model: str, trigger: str | None, slots: int | None, faults: Sequence[str]) -> SimulatedModel:
-    from elastream.experiments.experiment import SimulatedModel
-    from elastream.experiments.named_settings import parse_faults
-    from elastream.experiments.simulated import build_model
-    from elastream.simulator.model_file import read_trigger
-
     if slots is not None and slots < 1:
         raise BadInput(f"--slots: found {slots}; an executor has at least 1")
     every = read_trigger(trigger, "--trigger") if trigger is not None else None
@@ -223,11 +215,6 @@ def _subject(model: str, trigger: str | None, slots: int | None, faults: Sequenc
 
 def _bounds(subject: SimulatedModel, found: Resolution, start: int | None) -> ExecutorBounds:
     """The bounds that were set anywhere; the model's own where nothing was."""
-    from dataclasses import replace
-
-    from elastream.experiments.experiment import ExecutorBounds
-    from elastream.experiments.simulated import build_model
-
     given = {name: getattr(found.settings.executors, name) for name in ("min", "max", "initial")}
     given = {name: value for name, value in given.items() if _is_set(found, f"executors.{name}")}
     bounds = ExecutorBounds(min=given.get("min"), max=given.get("max"), start=given.get("initial"))

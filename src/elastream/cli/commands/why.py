@@ -1,18 +1,21 @@
 """`elastream why`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from rich.padding import Padding
+from rich.text import Text
 
 from elastream.cli.parsing.options import Json, Redaction
+from elastream.cli.parsing.setting_sources import hide_by
 from elastream.cli.terminal.output import console, print_json, tell
-
-if TYPE_CHECKING:
-    from elastream.journal.story_line import Line
+from elastream.experiments.run_folder import find_journal
+from elastream.journal.reader import read
+from elastream.journal.story import sentences
+from elastream.journal.story_line import Line
 
 STYLES = {"start": "bold", "change": "", "keep": "dim", "hold": "yellow", "blind": "red"}
 
@@ -31,13 +34,6 @@ def why(
 
     elastream why runs/threshold --last 5
     """
-    from dataclasses import asdict
-
-    from elastream.cli.parsing.setting_sources import hide_by
-    from elastream.experiments.run_folder import find_journal
-    from elastream.journal.reader import read
-    from elastream.journal.story import sentences
-
     hide_by(conf)
     recording = read(find_journal(path))
     for warning in recording.warnings:
@@ -51,9 +47,6 @@ def why(
 
 def print_lines(lines: Sequence[Line]) -> None:
     """Lines for a person, broken between words where the terminal ends."""
-    from rich.padding import Padding
-    from rich.text import Text
-
     screen = console()
     for line in lines:
         clock, _, rest = line.text().partition("  ")

@@ -1,17 +1,22 @@
 """`elastream workloads`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
+from rich.table import Table
+from rich.text import Text
 
 from elastream.cli.parsing.completion import complete_workloads
 from elastream.cli.parsing.options import Json
+from elastream.cli.parsing.texts import read_seconds
+from elastream.cli.terminal.drawing import draw
 from elastream.cli.terminal.output import console, print_json, print_table
-
-if TYPE_CHECKING:
-    from elastream.workloads import Pattern, RateSeries
+from elastream.cli.terminal.settings_table import print_settings, settings_json
+from elastream.cli.terminal.strips import Block, TextStrip, compact
+from elastream.workloads import Pattern, RateSeries, parse_workload, shipped_traces
+from elastream.workloads import workloads as known
+from elastream.workloads.kanis import DURATIONS_S
+from elastream.workloads.tracefile import read_recording
 
 DURATION_S = 140 * 60.0
 
@@ -39,9 +44,6 @@ def workloads(
 
     elastream workloads 'trace(dsp_taxi_300s, stretch=0.125, baseline=78k, peak=100k)' --json
     """
-    from elastream.workloads import parse_workload, shipped_traces
-    from elastream.workloads import workloads as known
-
     if text is None:
         _list(json=json)
     elif text in known.names():
@@ -52,12 +54,6 @@ def workloads(
 
 
 def _list(*, json: bool) -> None:
-    from rich.table import Table
-
-    from elastream.workloads import shipped_traces
-    from elastream.workloads import workloads as known
-    from elastream.workloads.tracefile import read_recording
-
     presets = known.presets()
     patterns = [name for name in known.names() if name not in presets]
     lengths = {name: read_recording(name).length_s for name in shipped_traces()}
@@ -91,12 +87,6 @@ def _list(*, json: bool) -> None:
 
 def _show(name: str, duration: str | None, seed: int, *, json: bool) -> None:
     """The settings of a pattern or preset; one that needs no more settings is drawn too."""
-    from rich.text import Text
-
-    from elastream.cli.terminal.settings_table import print_settings, settings_json
-    from elastream.workloads import parse_workload
-    from elastream.workloads import workloads as known
-
     settings = known.settings(name)
     pattern = None if any(one.required for one in settings) else parse_workload(name)
     length_s = _length(name, duration)
@@ -114,11 +104,6 @@ def _show(name: str, duration: str | None, seed: int, *, json: bool) -> None:
 
 
 def _draw(pattern: Pattern, duration_s: float, seed: int, *, json: bool) -> None:
-    from rich.text import Text
-
-    from elastream.cli.terminal.drawing import draw
-    from elastream.cli.terminal.strips import Block, TextStrip, compact
-
     if json:
         print_json(_as_json(pattern, duration_s, seed))
         return
@@ -157,11 +142,6 @@ def _points(series: RateSeries) -> list[tuple[float, float]]:
 
 def _length(text: str, duration: str | None) -> float:
     """What was asked for, or else as long as it was defined or recorded."""
-    from elastream.cli.parsing.texts import read_seconds
-    from elastream.workloads import shipped_traces
-    from elastream.workloads.kanis import DURATIONS_S
-    from elastream.workloads.tracefile import read_recording
-
     if duration is not None:
         return read_seconds(duration, "--duration")
     if text in shipped_traces():

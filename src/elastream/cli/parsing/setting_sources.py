@@ -1,17 +1,19 @@
 """Where the settings of a command come from: its own options, `--set`, `--conf`, the environment and `--config`."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from elastream.cli.parsing.texts import read_guards, read_seconds, require_one
+from elastream.config import Resolution, resolve, set_arguments, spark_arguments
+from elastream.config.sources import SPARK_PREFIX
+from elastream.core.bounds import parse_bounds
+from elastream.core.callform import parse_call
 from elastream.core.errors import BadInput
-
-if TYPE_CHECKING:
-    from elastream.config import Resolution
-    from elastream.experiments.experiment import NamedSettings
+from elastream.core.sanitizer import REDACTION, use_pattern
+from elastream.experiments.experiment import NamedSettings
+from elastream.experiments.named_settings import parse_policy, read_arguments
 
 
 class SettingSources:
@@ -26,10 +28,6 @@ class SettingSources:
         *,
         defaults: Mapping[str, Any] | None = None,
     ) -> None:
-        from elastream.config import set_arguments, spark_arguments
-        from elastream.config.sources import SPARK_PREFIX
-        from elastream.core.sanitizer import REDACTION, use_pattern
-
         self._flags = {**set_arguments(assignments or ()), **{key: v for key, v in flags.items() if v is not None}}
         self._conf = spark_arguments(conf or ())
         self._config = config
@@ -41,17 +39,11 @@ class SettingSources:
 
     def resolve(self, policy: str | None = None) -> Resolution:
         """Every setting and where it came from; `policy` wins over what was set elsewhere."""
-        from elastream.config import resolve
-
         flags = self._flags if policy is None else {**self._flags, "policy": policy}
         return resolve(flags, self._conf, os.environ, self._config, defaults=self._defaults)
 
     def policy(self, text: str) -> NamedSettings:
         """A policy with the settings that were written for it elsewhere."""
-        from elastream.cli.parsing.texts import require_one
-        from elastream.core.callform import parse_call
-        from elastream.experiments.named_settings import parse_policy
-
         require_one(text)
         name = parse_call(text, what="policy").name
         return parse_policy(text, self.resolve(name).settings.policy_settings)
@@ -59,9 +51,6 @@ class SettingSources:
 
 def hide_by(conf: Sequence[str] | None) -> None:
     """From now on hide what an application's pattern names, which a journal does not tell."""
-    from elastream.config import spark_arguments
-    from elastream.core.sanitizer import REDACTION, use_pattern
-
     given = spark_arguments(conf or ())
     for key in given:
         if key != REDACTION:
@@ -78,11 +67,6 @@ def read_flags(
     guards: Sequence[str] | None = None,
 ) -> dict[str, Any]:
     """Options that several commands have, as settings; what was not given is not among them."""
-    from elastream.cli.parsing.texts import read_guards, read_seconds, require_one
-    from elastream.core.bounds import parse_bounds
-    from elastream.core.callform import parse_call
-    from elastream.experiments.named_settings import parse_policy, read_arguments
-
     flags: dict[str, Any] = {}
     if policy is not None:
         require_one(policy)

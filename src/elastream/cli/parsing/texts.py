@@ -1,14 +1,15 @@
 """Options in words: durations, bounds and guards, each with an error that names its option."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Any
 
+from elastream.config import guard_key, guard_name, guards
+from elastream.config.guards import guard_setting
 from elastream.core.callform import parse_call
 from elastream.core.errors import BadInput
 from elastream.core.quantity import parse_quantity
+from elastream.experiments.named_settings import read_arguments
 
 
 def read_seconds(text: str, option: str) -> float:
@@ -31,10 +32,6 @@ def require_one(text: str) -> None:
 
 def read_guards(texts: Sequence[str]) -> dict[str, dict[str, Any]]:
     """`cool-down(after=300s)`: name -> settings, as the configuration has them."""
-    from elastream.config import guard_key, guard_name, guards
-    from elastream.config.guards import guard_setting
-    from elastream.experiments.named_settings import read_arguments
-
     found: dict[str, dict[str, Any]] = {}
     for text in texts:
         call = parse_call(text, what="guard")

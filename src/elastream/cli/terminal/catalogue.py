@@ -1,26 +1,21 @@
 """Things by name, as lists and one by one: what it is, its settings, a line to try."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
 
 from elastream.cli.terminal.output import console, print_json, print_line, print_table
-
-if TYPE_CHECKING:
-    from elastream.registry import Registry
+from elastream.cli.terminal.settings_table import default_text, print_settings, settings_json
+from elastream.registry import Registry
+from elastream.registry.settings import shown_name
 
 
 def list_names(known: Registry[Any], example: Callable[[str], str], *, json: bool, more: str) -> None:
     """Every name with what it is, its settings and an example."""
-    from rich.table import Table
-    from rich.text import Text
-
-    from elastream.cli.terminal.settings_table import default_text
-    from elastream.registry.settings import shown_name
-
     if json:
         print_json([describe(known, name, example(name)) for name in known.names()])
         return
@@ -39,10 +34,6 @@ def list_names(known: Registry[Any], example: Callable[[str], str], *, json: boo
 
 def show_name(known: Registry[Any], name: str, example: str, *, json: bool) -> None:
     """One of them, with what its file says."""
-    from rich.text import Text
-
-    from elastream.cli.terminal.settings_table import print_settings
-
     cls = known.get(name)
     if json:
         print_json(describe(known, name, example))
@@ -60,8 +51,6 @@ def show_name(known: Registry[Any], name: str, example: str, *, json: bool) -> N
 
 def describe(known: Registry[Any], name: str, example: str) -> dict[str, Any]:
     """The same as plain values."""
-    from elastream.cli.terminal.settings_table import settings_json
-
     cls = known.get(name)
     return {
         "name": name,

@@ -1,15 +1,12 @@
 """What `elastream cluster` and `elastream kafka` say alike of what they keep running."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from elastream.cli.terminal.output import console, print_json
-
-if TYPE_CHECKING:
-    from elastream.daemons.state_folder import StateFolder
+from elastream.daemons.client import down
+from elastream.daemons.state_folder import StateFolder
 
 
 def option(folder: Path | None) -> str:
@@ -19,8 +16,6 @@ def option(folder: Path | None) -> str:
 
 def stop_and_tell(where: StateFolder[Any], what: str, *, json: bool) -> None:
     """End what is kept in a folder."""
-    from elastream.daemons.client import down
-
     was_there = down(where)
     if json:
         print_json({"stopped": was_there, "folder": str(where.path)})

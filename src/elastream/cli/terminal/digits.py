@@ -1,7 +1,5 @@
 """Numbers that can be read from across the room: digits three lines high."""
 
-from __future__ import annotations
-
 HEIGHT = 3
 _GLYPHS = {
     "0": ("█▀█", "█ █", "▀▀▀"),

@@ -1,16 +1,12 @@
 """Strips as lines of text."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.text import Text
 
 from elastream.cli.terminal.output import is_drawable
 from elastream.cli.terminal.strips import ASCII, BLOCKS, Block, TextStrip, Values, axis, blocks, column_of
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.text import Text
 
 INDENT = 2
 NARROWEST = 20
@@ -28,8 +24,6 @@ def draw_lines(
     groups: Sequence[Block], duration_s: float, *, width: int, encoding: str, now_s: float | None = None
 ) -> list[Text]:
     """The same as lines, for a picture that owns its console. What comes after `now_s` stays empty behind a mark."""
-    from rich.text import Text
-
     characters = BLOCKS if is_drawable(BLOCKS, encoding) else ASCII
     strips = [strip for group in groups for strip in group.strips]
     left = INDENT + max(len(strip.label) for strip in strips) + 2
@@ -63,8 +57,6 @@ def _mark(encoding: str) -> str:
 
 def _now(left: int, columns: int, at: int, encoding: str) -> Text:
     """The foot of the mark; its word stands where there is room."""
-    from rich.text import Text
-
     mark = "▲" if is_drawable("▲", encoding) else "^"
     text = f"{mark} now" if at + len("^ now") <= columns else f"now {mark}"
     return Text(" " * (left + at - text.index(mark)) + text, style="bold")
@@ -79,8 +71,6 @@ def _tops(strips: Sequence[TextStrip]) -> dict[str, float]:
 
 
 def _drawn(strip: TextStrip, columns: Values, top: float, characters: str) -> Text:
-    from rich.text import Text
-
     drawn = Text(blocks(columns, top, characters), style=strip.style)
     if strip.limit is not None:
         for i, value in enumerate(columns):

@@ -1,7 +1,5 @@
 """Operators and edges as lines of text, in the order data passes them: every open line runs down to who reads it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from elastream.core.topology import Topology

@@ -1,10 +1,10 @@
 """The picture of a running application, as lines that fit."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from textwrap import wrap
+
+from rich.text import Text
 
 from elastream.cli.terminal.digits import CHARACTERS, HEIGHT, draw_digits, shorten, shorten_time
 from elastream.cli.terminal.drawing import draw_lines
@@ -14,9 +14,6 @@ from elastream.core.observation import Observation
 from elastream.core.slo import Slo
 from elastream.evaluation.measures import find_slowest, living_queries
 from elastream.evaluation.series import RunSeries
-
-if TYPE_CHECKING:
-    from rich.text import Text
 
 MOST_LINES = 3
 """Of a sentence; the whole of it is in the journal."""
@@ -53,8 +50,6 @@ class _Panel:
 
 def draw_picture(series: RunSeries, moment: Moment, *, width: int, encoding: str) -> list[Text]:
     """Numbers, strips and why, no line wider than the terminal."""
-    from rich.text import Text
-
     lines = [_title(moment, width), *(Text(note, style="dim") for note in moment.notes)]
     if (sentence := slo_sentence(series, moment.slo)) is not None:
         promise = series.promise
@@ -106,8 +101,6 @@ def fit(head: str, items: Sequence[str], width: int) -> str:
 
 
 def _title(moment: Moment, width: int) -> Text:
-    from rich.text import Text
-
     times, left_s = "", moment.duration_s - moment.now_s
     if moment.zero_utc_s is not None and moment.is_over:
         times = f"ended after {spell_clock(moment.now_s)}"
@@ -147,8 +140,6 @@ def _panels(series: RunSeries, promised: Slo | None, width: int) -> list[_Panel]
 
 
 def _large(panels: Sequence[_Panel], encoding: str) -> Iterator[Text]:
-    from rich.text import Text
-
     def across(cells: Sequence[tuple[str, str]]) -> Text:
         line = Text()
         for (text, style), panel in zip(cells, panels, strict=True):
@@ -218,8 +209,6 @@ def _curves(series: RunSeries, zero_utc_s: float, promised: Slo | None) -> list[
 
 def _executors(series: RunSeries, width: int) -> list[Text]:
     """Processes as `ps` shows them, where they run on this machine."""
-    from rich.text import Text
-
     now = _now(series)
     names = [
         f"{worker.pid}{' (leaving)' if worker.state == 'leaving' else ''}"
@@ -232,10 +221,6 @@ def _executors(series: RunSeries, width: int) -> list[Text]:
 
 
 def _sentences(series: RunSeries, width: int) -> list[Text]:
-    from textwrap import wrap
-
-    from rich.text import Text
-
     tick = series.last_tick
     if tick is None:
         return []

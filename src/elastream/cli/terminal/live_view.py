@@ -1,14 +1,15 @@
 """A running application in the terminal: a picture that moves, or plain lines. Implements Journal."""
 
-from __future__ import annotations
-
 import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import Self
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.live import Live
 
 from elastream.cli.terminal.live_picture import Moment, delay_name, draw_picture, fit, slo_sentence
 from elastream.cli.terminal.output import console, tell, write_line
@@ -16,10 +17,6 @@ from elastream.cli.terminal.strips import compact, spelt_time
 from elastream.core.slo import Slo
 from elastream.core.tick import Tick
 from elastream.evaluation.series import RunSeries
-
-if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderResult
-    from rich.live import Live
 
 # In a file or a pipe, a line now and then is enough to see that it moves.
 _PLAIN_EVERY_S = 10.0
@@ -59,11 +56,9 @@ class LiveView:
         self._drawing = threading.Thread(target=self._keep_drawing, name="elastream-view", daemon=True)
         self._told_s = -1e9
 
-    def __enter__(self) -> LiveView:
+    def __enter__(self) -> Self:
         screen = console()
         if screen.is_terminal and not self._is_plain:
-            from rich.live import Live
-
             # Drawn by a thread of ours: in rich's own an error would be a traceback, and the rest would hang.
             self._live = Live(
                 self, console=screen, auto_refresh=False, redirect_stderr=sys.stderr.isatty(), transient=False

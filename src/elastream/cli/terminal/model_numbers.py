@@ -1,28 +1,25 @@
 """The numbers of a simulator's model, and where they come from."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
 
 from elastream.cli.terminal.output import console, print_line, print_table
 from elastream.cli.terminal.strips import compact
+from elastream.config import settings_of
 from elastream.core.bounds import spell_bounds
 from elastream.core.quantity import spell_seconds
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from elastream.simulator.continuous.model import DataflowModel
-    from elastream.simulator.microbatch.model import ApplicationModel, QueryModel
+from elastream.simulator.catalogue import MODELS, measured_jobs
+from elastream.simulator.continuous.model import DataflowModel
+from elastream.simulator.microbatch.model import ApplicationModel, QueryModel
+from elastream.simulator.published import PUBLISHED
 
 
 def find_origin(name: str) -> str:
     """Where the numbers of a model that comes with the simulator were measured."""
-    from elastream.simulator.catalogue import MODELS, measured_jobs
-    from elastream.simulator.published import PUBLISHED
-
     if name in PUBLISHED:
         return "from a published document; simulator/published.py says of each number whether it was told there"
     if name in MODELS:
@@ -32,9 +29,6 @@ def find_origin(name: str) -> str:
 
 def describe_model(model: ApplicationModel | DataflowModel) -> dict[str, Any]:
     """All of it as plain values."""
-    from elastream.config import settings_of
-    from elastream.simulator.continuous.model import DataflowModel
-
     engine = "continuous" if isinstance(model, DataflowModel) else "micro-batch"
     numbers: Any = _finite(settings_of(model))
     return {"name": model.name, "engine": engine, "doc": model.doc, "from": find_origin(model.name), "numbers": numbers}
@@ -42,10 +36,6 @@ def describe_model(model: ApplicationModel | DataflowModel) -> dict[str, Any]:
 
 def print_model(model: ApplicationModel | DataflowModel) -> None:
     """For a person: its pools, and what each stage or operator costs."""
-    from rich.text import Text
-
-    from elastream.simulator.continuous.model import DataflowModel
-
     screen = console()
     screen.print(Text.assemble((model.name, "bold"), f": {model.doc}"))
     screen.print(Text(find_origin(model.name), style="dim"))
@@ -105,8 +95,6 @@ def _operators(model: DataflowModel) -> Table:
 
 
 def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    from rich.table import Table
-
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for heading in headings:
         is_number = heading not in ("stage", "operator", "after", "state")

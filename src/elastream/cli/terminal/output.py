@@ -1,20 +1,34 @@
 """Two streams: results go to stdout, everything else to stderr."""
 
-from __future__ import annotations
-
 import json
+import logging
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+from rich.table import Table
+
+from elastream.core.printable import visible
 from elastream.core.sanitizer import sanitizer
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
 
 # Wide enough for the table of results; a file or a pipe has no width of its own.
 WIDTH_OF_A_PIPE = 120
+
+
+class SafeConsole(Console):
+    """Prints visible characters only: rich passes on escape sequences that stand in a text.
+
+    Colours, and what moves the cursor, are rich's own and no text.
+    """
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Everything that is printed, tables, bars and pictures that move among it, passes through here."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(visible(segment.text), segment.style)
 
 
 def console() -> Console:
@@ -28,8 +42,6 @@ def error_console() -> Console:
 
 
 def _console(*, stderr: bool) -> Console:
-    from elastream.cli.terminal.safe_console import SafeConsole
-
     stream = sys.stderr if stderr else sys.stdout
     is_sized = stream.isatty() or os.environ.get("COLUMNS", "").isdecimal()
     return SafeConsole(
@@ -69,6 +81,28 @@ def tell(line: str) -> None:
     """One line for the person, not for the script."""
     sys.stderr.write(f"{sanitizer().line(line)}\n")
     sys.stderr.flush()
+
+
+class _Teller(logging.Handler):
+    def __init__(self, label: str) -> None:
+        super().__init__()
+        self._label = label
+
+    def emit(self, record: logging.LogRecord) -> None:
+        tell(f"{self._label}: {record.getMessage()}")
+
+
+@contextmanager
+def troubles_told(label: str) -> Iterator[None]:
+    """What a simulated loop survives is told with the name of the policy that met it."""
+    log, teller = logging.getLogger("elastream"), _Teller(label)
+    propagates, log.propagate = log.propagate, False
+    log.addHandler(teller)
+    try:
+        yield
+    finally:
+        log.removeHandler(teller)
+        log.propagate = propagates
 
 
 def print_json(document: Any) -> None:

@@ -1,20 +1,17 @@
 """How a producer keeps up, on stderr: one line that moves on a terminal, a line now and then elsewhere."""
 
-from __future__ import annotations
-
 import sys
 from collections import deque
 from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import Self
+
+from rich.status import Status
+from rich.text import Text
 
 from elastream.cli.terminal.output import error_console, print_line, tell
 from elastream.cli.terminal.strips import compact
-
-if TYPE_CHECKING:
-    from rich.status import Status
-
-    from elastream.development.kafka.producer_verdict import Standing
+from elastream.development.kafka.producer_verdict import Standing
 
 LINE_EVERY_S = 5.0
 # Rates are over the last seconds: long enough to be steady, short enough to follow a spike.
@@ -31,7 +28,7 @@ class ProduceView:
         self._shown_s = 0.0
         self._status: Status | None = None
 
-    def __enter__(self) -> ProduceView:
+    def __enter__(self) -> Self:
         if sys.stderr.isatty():
             self._status = error_console().status("waiting for the first event ...")
             self._status.start()
@@ -62,8 +59,6 @@ class ProduceView:
         if self._status is None:
             tell(self.line())
         else:
-            from rich.text import Text
-
             # The spinner and a space stand before it.
             self._status.update(Text(self.fitting_line(self._status.console.width - 2)))
 

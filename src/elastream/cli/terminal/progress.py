@@ -1,17 +1,15 @@
 """How far a long command has come, on stderr: a bar on a terminal, plain lines elsewhere."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import Self
+
+from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
 
 from elastream.cli.terminal.output import error_console, tell
-
-if TYPE_CHECKING:
-    from rich.progress import Progress as Bar
 
 PATIENCE_S = 2.0
 """What is done by then needs no progress."""
@@ -34,7 +32,7 @@ class Progress:
         self._label = ""
         self._bar: Bar | None = None
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
@@ -64,9 +62,6 @@ class Progress:
 
     def _draw(self, done: float) -> None:
         if self._bar is None:
-            from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
-            from rich.progress import Progress as Bar
-
             label = TextColumn("{task.description}", markup=False)
             columns = (label, BarColumn(BAR), TaskProgressColumn(), TimeRemainingColumn())
             self._bar = Bar(*columns, console=error_console(), transient=True)

@@ -1,11 +1,13 @@
 """Runs side by side: a table, strips, and which of them did best."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from elastream.cli.terminal.drawing import draw
 from elastream.cli.terminal.output import print_line, print_table
@@ -14,9 +16,6 @@ from elastream.evaluation.series import Measure
 from elastream.experiments.run import Run
 from elastream.experiments.simulated import SimulatedSetup
 from elastream.simulator.run import ExactFigures
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 GAP = 2
 NARROWEST_LABEL = 16
@@ -86,8 +85,6 @@ _COLUMNS = (
 
 def print_results(console: Console, runs: Sequence[Run], unfit: Mapping[str, str] = MappingProxyType({})) -> None:
     """One row per policy; the best values stand out where they can be compared. `unfit`: label -> why not."""
-    from rich.table import Table
-    from rich.text import Text
 
     # Where there are no colours, a star stands in for them.
     is_starred = console.color_system is None

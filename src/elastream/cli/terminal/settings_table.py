@@ -1,26 +1,19 @@
 """The settings of a policy or a workload, as a table and as plain values."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
 
 from elastream.cli.terminal.output import print_table
 from elastream.core.quantity import spell_number, spell_seconds
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from elastream.registry import Setting
+from elastream.registry import Setting, without_unit
 
 
 def print_settings(console: Console, settings: Sequence[Setting]) -> None:
     """Name, type, default and meaning."""
-    from rich.table import Table
-
-    from elastream.registry import without_unit
-
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for heading in ("setting", "type", "default", "meaning"):
         table.add_column(heading, no_wrap=heading in ("setting", "default"), overflow="fold")

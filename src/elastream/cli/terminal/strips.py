@@ -1,7 +1,5 @@
 """Series as strips of blocks, aligned over one time axis."""
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
