@@ -624,8 +624,7 @@ MUTANTS = (
         file="src/elastream/policies/dhalion/symptoms.py",
         before="    if room is not None:\n",
         after="    if False:\n",
-        test="tests/unit/policies/test_dhalion.py::"
-        "test_a_queue_is_empty_up_to_a_fifth_of_its_buffer_whatever_comes_in",
+        test="tests/unit/policies/test_dhalion.py::test_a_queue_is_empty_up_to_a_fifth_of_its_buffer_whatever_comes_in",
     ),
     Mutant(
         fault="a lagging source's rate is not held against what busy time promises",
