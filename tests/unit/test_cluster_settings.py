@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from elastream.core.errors import BadInput
-from elastream.daemons.memory import mebibytes
+from elastream.core.quantity import mebibytes
 from elastream.development.cluster.daemon_settings import (
     PAGE_KEY,
     daemon_environment,

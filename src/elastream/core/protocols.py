@@ -106,6 +106,14 @@ class Journal(Protocol):
         """No more ticks will come."""
 
 
+class LetsThePolicySpeak:
+    """For guards that never keep the loop from asking the policy."""
+
+    def silences(self, now: Observation, memory: object) -> str | None:
+        """No reason not to ask it."""
+        return None
+
+
 class Forgetful:
     """For policies and guards that learn nothing: their memory is None."""
 

@@ -1,6 +1,6 @@
 """Numbers as people write them: `200k`, `2.2M`, `90m`, `1h30m`, `5%`.
 
-Case matters: `M` is a million, `m` is a minute.
+Case matters: `M` is a million, `m` is a minute. Sizes of memory are written as users of a JVM write them: `512m`, `4g`.
 """
 
 import math
@@ -72,6 +72,12 @@ def _one(number: str, suffix: str, text: str) -> tuple[Decimal, Unit]:
     if suffix == "%":
         return amount / 100, "%"
     raise BadInput(f"{text!r} has an unknown suffix {suffix!r}; known are {', '.join(SUFFIXES)}")
+
+
+def mebibytes(size: str) -> int:
+    """Of memory, from `512m` or `4g`; 0 for what is none."""
+    found = re.fullmatch(r"(\d{1,6})([mg])b?", size.strip().lower())
+    return int(found[1]) * {"m": 1, "g": 1024}[found[2]] if found else 0
 
 
 def spell_number(value: float) -> str:

@@ -8,7 +8,6 @@
     state_folder     where the state of what is supervised lies, closed to others
     private_folder   folders that no other user can have made or changed
     ports            a port of loopback that stays ours
-    memory           sizes as users write them
 
 Knows nothing of Spark or Kafka: they describe their daemons to the supervisor.
 """

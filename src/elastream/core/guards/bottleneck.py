@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from elastream.core.bottleneck import Bottleneck, find_bottlenecks
 from elastream.core.decision import Decision
 from elastream.core.guards.demand import count_useful_workers
-from elastream.core.guards.speak import LetsThePolicySpeak
 from elastream.core.knowledge import Knowledge
 from elastream.core.observation import Observation, Pool, Query
-from elastream.core.protocols import Forgetful
+from elastream.core.protocols import Forgetful, LetsThePolicySpeak
 
 
 @dataclass(frozen=True, kw_only=True)

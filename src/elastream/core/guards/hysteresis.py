@@ -5,9 +5,9 @@ from typing import TypedDict
 
 from elastream.core.decision import Decision
 from elastream.core.errors import require_setting as require
-from elastream.core.guards.speak import LetsThePolicySpeak
 from elastream.core.knowledge import Knowledge
 from elastream.core.observation import Observation, Pool, Query
+from elastream.core.protocols import LetsThePolicySpeak
 
 # Before a change was measured: what a small cluster takes.
 _GROW_S, _SHRINK_S = 10.0, 5.0

@@ -4,10 +4,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from elastream.core.decision import Decision
-from elastream.core.guards.speak import LetsThePolicySpeak
 from elastream.core.knowledge import Knowledge
 from elastream.core.observation import Observation
-from elastream.core.protocols import Forgetful
+from elastream.core.protocols import Forgetful, LetsThePolicySpeak
 
 
 @dataclass(frozen=True, kw_only=True)

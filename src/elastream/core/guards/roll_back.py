@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import TypedDict
 
 from elastream.core.decision import Decision
-from elastream.core.guards.speak import LetsThePolicySpeak
 from elastream.core.knowledge import Knowledge
 from elastream.core.observation import Observation
+from elastream.core.protocols import LetsThePolicySpeak
 
 
 class Look(TypedDict):

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import TypedDict
 
 from elastream.core.decision import Decision
-from elastream.core.guards.speak import LetsThePolicySpeak
 from elastream.core.knowledge import Knowledge
 from elastream.core.observation import Observation, Query
+from elastream.core.protocols import LetsThePolicySpeak
 
 _IDLE_S = 30.0
 """A query to which nothing came for so long has nothing to be measured by."""

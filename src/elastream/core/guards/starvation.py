@@ -6,9 +6,9 @@ from typing import TypedDict
 from elastream.core.bottleneck import find_bottlenecks
 from elastream.core.decision import Decision
 from elastream.core.errors import require_setting as require
-from elastream.core.guards.speak import LetsThePolicySpeak
 from elastream.core.knowledge import Knowledge
 from elastream.core.observation import Observation, Pool, Query
+from elastream.core.protocols import LetsThePolicySpeak
 from elastream.core.signals import Signal
 
 # Between two short tasks a slot is empty for some milliseconds.

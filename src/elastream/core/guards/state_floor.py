@@ -5,10 +5,9 @@ from dataclasses import dataclass
 
 from elastream.core.decision import Decision
 from elastream.core.errors import require_setting as require
-from elastream.core.guards.speak import LetsThePolicySpeak
 from elastream.core.knowledge import Knowledge
 from elastream.core.observation import Observation
-from elastream.core.protocols import Forgetful
+from elastream.core.protocols import Forgetful, LetsThePolicySpeak
 from elastream.core.signals import Signal
 
 

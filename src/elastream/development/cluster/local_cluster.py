@@ -15,10 +15,10 @@ from typing import Any, Self
 
 from elastream.core.errors import BadInput
 from elastream.core.extras import MissingExtra
+from elastream.core.quantity import mebibytes
 from elastream.daemons import client
 from elastream.daemons.client import SupervisorClient
 from elastream.daemons.java import java_home
-from elastream.daemons.memory import mebibytes
 from elastream.daemons.supervisor import SupervisorOrders
 from elastream.development.cluster.daemon_settings import page_key
 from elastream.development.cluster.driver import DriverEnvironment, settings_for_driver

@@ -15,10 +15,10 @@ from types import TracebackType
 from typing import Self
 
 from elastream.core.errors import BadInput
+from elastream.core.quantity import mebibytes
 from elastream.daemons import client
 from elastream.daemons.client import END_WITHIN_S, SupervisorClient
 from elastream.daemons.java import java_home
-from elastream.daemons.memory import mebibytes
 from elastream.daemons.supervisor import SupervisorOrders
 from elastream.development.kafka.folder import BrokerError, BrokerFolder, BrokerState, standing_folder
 from elastream.development.kafka.jars import Tell, broker_jars, silently
