@@ -31,8 +31,7 @@ from elastream.journal.background_writer import BackgroundRecorder
 from elastream.journal.format import describe
 from elastream.journal.writer import Recorder
 from elastream.loop.clock import VirtualClock
-from elastream.loop.collector import pause_collector
-from elastream.loop.controller import Controller
+from elastream.loop.controller import Controller, pause_collector
 from elastream.loop.planner import Planner
 from elastream.policies import policies
 from elastream.spark.jvm.compiler import make

@@ -189,7 +189,7 @@ MUTANTS = (
     ),
     Mutant(
         fault="the collector of an application that wants none is switched on",
-        file="src/elastream/loop/collector.py",
+        file="src/elastream/loop/controller.py",
         before="        if was_on:",
         after="        if True:",
         test="tests/unit/test_controller.py"
