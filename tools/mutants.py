@@ -142,15 +142,15 @@ MUTANTS = (
     ),
     Mutant(
         fault="YARN is taken for a manager that starts executors before it answers",
-        file="src/elastream/spark/scale/managers/yarn.py",
-        before="starts_at_once: ClassVar[bool] = False",
-        after="starts_at_once: ClassVar[bool] = True",
+        file="src/elastream/spark/scale/managers.py",
+        before='a node with executors.\n    """\n\n    starts_at_once: ClassVar[bool] = False',
+        after='a node with executors.\n    """\n\n    starts_at_once: ClassVar[bool] = True',
         test="tests/unit/test_executors.py"
         "::test_a_cluster_that_starts_executors_when_it_gets_to_it_keeps_the_higher_total_until_they_are_there",
     ),
     Mutant(
         fault="a young standalone application is taken to have no executors on their way",
-        file="src/elastream/spark/scale/managers/__init__.py",
+        file="src/elastream/spark/scale/managers.py",
         before='"spark://": Standalone()',
         after='"standalone://": Standalone()',
         test="tests/unit/test_session.py"
@@ -744,7 +744,7 @@ MUTANTS = (
     ),
     Mutant(
         fault="room that was found is forgotten as soon as it is heeded",
-        file="src/elastream/spark/scale/room.py",
+        file="src/elastream/spark/scale/roster.py",
         before="(there > self._found or",
         after="(not lacks or there > self._found or",
         test="tests/unit/test_executors.py::test_room_that_was_found_holds_while_it_is_heeded_and_is_asked_for_again_later",

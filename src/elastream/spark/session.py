@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from elastream.core.bounds import parse_bounds
 from elastream.core.errors import CannotRun
-from elastream.spark.scale.managers import find_manager
-from elastream.spark.scale.managers.manager import Conf
+from elastream.spark.scale.managers import Conf, find_manager
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -18,8 +18,7 @@ from typing import Literal, Protocol
 from elastream.core.errors import ApplyFailed
 from elastream.core.protocols import Clock
 from elastream.spark.scale.managers import Manager
-from elastream.spark.scale.room import Room
-from elastream.spark.scale.roster import Registered, Roster
+from elastream.spark.scale.roster import Registered, Room, Roster
 
 ShrinkBy = Literal["decommission", "kill"]
 
