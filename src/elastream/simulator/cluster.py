@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Literal
 
-from elastream.simulator.places import FreeNodes
+from elastream.simulator.continuous.model import PlacesModel
 from elastream.simulator.pool_model import PoolModel
 
 
@@ -35,6 +35,24 @@ class SimulatedWorker:
         """How many times longer a task takes that begins now."""
         factor = cold_factor if now_s < self.cold_until_s else 1.0
         return factor * self.slow_factor if now_s < self.slow_until_s else factor
+
+
+class FreeNodes:
+    """Which nodes have no worker: each takes one. Several pools may draw from them."""
+
+    def __init__(self, model: PlacesModel) -> None:
+        self.model = model
+        self.free = list(model.nodes)
+
+    def take(self, random: Random, wished: Sequence[str] = ()) -> str:
+        """The first free node of those wished for, or any."""
+        node = next((node for node in wished if node in self.free), None) or random.choice(self.free)
+        self.free.remove(node)
+        return node
+
+    def give_back(self, node: str) -> None:
+        """A worker has left; nodes keep their order, so that draws depend on nothing but the seed."""
+        self.free = [one for one in self.model.nodes if one in self.free or one == node]
 
 
 class SimulatedCluster:

@@ -13,7 +13,7 @@ from random import Random
 
 from elastream.core.slo import OnTime
 from elastream.estimators.delay import DelayWindow, Punctuality, Stretch
-from elastream.simulator.cluster import SimulatedCluster, SimulatedWorker
+from elastream.simulator.cluster import FreeNodes, SimulatedCluster, SimulatedWorker
 from elastream.simulator.continuous.flow import connect, ends
 from elastream.simulator.continuous.instances import Instances
 from elastream.simulator.continuous.log import SimulatedLog
@@ -23,7 +23,6 @@ from elastream.simulator.continuous.stops import Stops
 from elastream.simulator.continuous.turns import Turns
 from elastream.simulator.delay import DELAY_WINDOW_S
 from elastream.simulator.faults import Fault, SinkBlocked, SlowStart, Straggler, WorkerLoss
-from elastream.simulator.places import FreeNodes
 from elastream.workloads.series import RateSeries
 
 # Less than this share of a step's work is arithmetic and no waiting.
