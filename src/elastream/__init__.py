@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from elastream.spark.observe.probes import Probe, Reported, register_probe
     from elastream.spark.session import configure, session_settings
     from elastream.workloads import Pattern, RateSeries, parse_workload, register_workload
-    from elastream.workloads.streams import Streams
+    from elastream.workloads.pattern import Streams
 
     __version__: str
 
@@ -98,7 +98,7 @@ _HOMES = {
     "SourceSeen": "spark.jvm.snapshot",
     "Status": "attachment",
     "Stream": "jobs.job",
-    "Streams": "workloads.streams",
+    "Streams": "workloads.pattern",
     "attach": "attachment",
     "configure": "spark.session",
     "parse_workload": "workloads",

@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 from elastream.core.quantity import spell_number
 from elastream.registry import setting
-from elastream.workloads.pattern import Pattern, Rate, workloads
+from elastream.workloads.pattern import Pattern, Rate, Streams, workloads
 from elastream.workloads.series import RateSeries
-from elastream.workloads.streams import Streams
 
 
 @workloads.register("constant")

@@ -1,21 +1,24 @@
 """What a workload is, how workloads are added and multiplied, and the register of their patterns."""
 
 import math
+import re
+import zlib
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
 from functools import reduce
 from operator import add, mul
-from typing import Annotated, ClassVar, Protocol, TypeVar
+from typing import Annotated, Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 from pydantic import Field
 
+from elastream.core.callform import NAME, quoted
 from elastream.core.errors import BadInput
-from elastream.registry import Registry, check_settings
+from elastream.core.quantity import spell_number, spell_seconds
+from elastream.registry import Registry, check_settings, without_unit
 from elastream.workloads.series import FloatArray, RateSeries
-from elastream.workloads.spelling import spell_call
-from elastream.workloads.streams import Streams
 
 C = TypeVar("C")
 
@@ -28,6 +31,23 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 # 80 MB for each array: more is a slip of the unit and not a workload.
 MAX_POINTS = 10_000_000
+
+
+class Streams:
+    """Hands one generator to each part, named by the part's pattern and how many of that pattern came before it.
+
+    So the noise of a part is the same whatever other patterns stand beside it, and when only its settings change.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self._seen: Counter[str] = Counter()
+
+    def next(self, pattern: str) -> np.random.Generator:
+        key = (zlib.crc32(pattern.encode()), self._seen[pattern])
+        self._seen[pattern] += 1
+        # PCG64 by name: default_rng may change its choice in a later numpy.
+        return np.random.Generator(np.random.PCG64(np.random.SeedSequence(self._seed, spawn_key=key)))
 
 
 class Workload(Protocol):
@@ -64,7 +84,7 @@ class Pattern(ABC):
         return Product(terms=(self, other))
 
     def __str__(self) -> str:
-        return spell_call(workloads.name_of(self), self, self.positional)
+        return _spell_call(workloads.name_of(self), self)
 
 
 workloads: Registry[Pattern] = Registry("workload", Pattern, group="elastream.workloads")
@@ -130,3 +150,31 @@ def _flat(terms: tuple[Pattern, ...], kind: type[Sum] | type[Product]) -> tuple[
     if len(terms) < 2:
         raise BadInput(f"workload: a {kind.__name__.lower()} of {len(terms)} terms; it needs two or more")
     return tuple(part for term in terms for part in (term.terms if isinstance(term, kind) else (term,)))
+
+
+def _spell_call(name: str, built: Any) -> str:
+    """`name(low..high, key=value)`, which reads back as the same; settings that have their default are left out."""
+    unnamed = [part for key in built.positional for part in _spell_all(key, getattr(built, key))]
+    named = [
+        f"{without_unit(f.name)}={','.join(_spell_all(f.name, getattr(built, f.name)))}"
+        for f in fields(built)
+        if f.name not in built.positional and (f.default is MISSING or getattr(built, f.name) != f.default)
+    ]
+    first = [("..".join(unnamed))] if len(built.positional) == 2 else unnamed
+    return f"{name}({', '.join([*first, *named])})"
+
+
+def _spell_all(key: str, value: object) -> list[str]:
+    return [_spell(key, item) for item in value] if isinstance(value, tuple) else [_spell(key, value)]
+
+
+def _spell(key: str, value: object) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (int, float)):
+        return spell_seconds(value) if key.endswith("_s") else spell_number(value)
+    text = str(value)
+    plain = re.fullmatch(NAME, text, re.ASCII) and text not in ("true", "false", "none", "null")
+    return text if plain else quoted(text)

@@ -9,9 +9,8 @@ import numpy as np
 
 from elastream.core.errors import BadInput
 from elastream.registry import setting
-from elastream.workloads.pattern import Duration, Moment, Pattern, Rate, Share, grid, sampled, workloads
+from elastream.workloads.pattern import Duration, Moment, Pattern, Rate, Share, Streams, grid, sampled, workloads
 from elastream.workloads.series import RateSeries
-from elastream.workloads.streams import Streams
 
 
 @workloads.register("spike")

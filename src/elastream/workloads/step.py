@@ -5,9 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from elastream.registry import setting
-from elastream.workloads.pattern import Duration, Moment, Pattern, Rate, grid, sampled, workloads
+from elastream.workloads.pattern import Duration, Moment, Pattern, Rate, Streams, grid, sampled, workloads
 from elastream.workloads.series import RateSeries
-from elastream.workloads.streams import Streams
 
 
 @workloads.register("step")

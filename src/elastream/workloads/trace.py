@@ -9,9 +9,8 @@ from pydantic import Field
 
 from elastream.core.errors import BadInput
 from elastream.registry import setting
-from elastream.workloads.pattern import MAX_POINTS, Moment, Pattern, Rate, workloads
+from elastream.workloads.pattern import MAX_POINTS, Moment, Pattern, Rate, Streams, workloads
 from elastream.workloads.series import FloatArray, RateSeries
-from elastream.workloads.streams import Streams
 from elastream.workloads.tracefile import RecordedRates, read_recording
 
 Factor = Annotated[float, Field(gt=0, le=1e12)]

@@ -6,9 +6,8 @@ import numpy as np
 
 from elastream.core.errors import BadInput
 from elastream.registry import setting
-from elastream.workloads.pattern import Duration, Moment, Pattern, Rate, Share, grid, sampled, workloads
+from elastream.workloads.pattern import Duration, Moment, Pattern, Rate, Share, Streams, grid, sampled, workloads
 from elastream.workloads.series import FloatArray, RateSeries
-from elastream.workloads.streams import Streams
 
 
 @dataclass(frozen=True, kw_only=True)

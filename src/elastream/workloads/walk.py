@@ -6,9 +6,8 @@ import numpy as np
 
 from elastream.core.errors import BadInput
 from elastream.registry import setting
-from elastream.workloads.pattern import Duration, Pattern, Rate, grid, sampled, workloads
+from elastream.workloads.pattern import Duration, Pattern, Rate, Streams, grid, sampled, workloads
 from elastream.workloads.series import RateSeries
-from elastream.workloads.streams import Streams
 
 
 @workloads.register("random")

@@ -8,9 +8,8 @@ import numpy as np
 
 from elastream.core.errors import BadInput
 from elastream.registry import setting
-from elastream.workloads.pattern import Duration, Moment, Pattern, Rate, grid, sampled, workloads
+from elastream.workloads.pattern import Duration, Moment, Pattern, Rate, Streams, grid, sampled, workloads
 from elastream.workloads.series import FloatArray, RateSeries
-from elastream.workloads.streams import Streams
 
 
 @dataclass(frozen=True, kw_only=True)
