@@ -1406,7 +1406,7 @@ MUTANTS = (
         file="src/elastream/daemons/ports.py",
         before="    return not sockets.isdisjoint(_open_files(owner.pid))",
         after="    return True",
-        test="tests/unit/test_master_page.py::test_another_process_on_its_port_is_neither_asked_nor_believed",
+        test="tests/unit/test_cluster_status.py::test_another_process_on_its_port_is_neither_asked_nor_believed",
     ),
     Mutant(
         fault="kill links of the driver are on",

@@ -23,7 +23,7 @@ from elastream.daemons.state_folder import remove_if_left
 from elastream.development.cluster.daemon_settings import page_key
 from elastream.development.cluster.folder import ClusterFolder
 from elastream.development.cluster.local_cluster import ClusterSettings, LocalCluster
-from elastream.development.cluster.master_page import token
+from elastream.development.cluster.status import token
 from elastream.spark.admission import require_admission
 from tests.spark.driving import SHORT_LIVED, driver
 from tests.spark.sockets import LOOPBACKS, listening

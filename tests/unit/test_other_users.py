@@ -25,7 +25,7 @@ from elastream.daemons.state_folder import VERSION, DaemonState, StateFolder, st
 from elastream.development.cluster import finder
 from elastream.development.cluster.finder import find_cluster, read_master
 from elastream.development.cluster.folder import ClusterFolder, ClusterState
-from elastream.development.cluster.master_page import master_page
+from elastream.development.cluster.status import master_page
 from elastream.development.kafka.folder import BrokerFolder, BrokerState
 from elastream.journal.folder_lock import FolderLock
 from elastream.journal.resume import last_size, resume

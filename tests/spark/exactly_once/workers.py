@@ -11,9 +11,9 @@ from elastream.daemons.child_processes import end_with_parent
 from elastream.daemons.java import java_home
 from elastream.daemons.processes import command_line, descendants, process
 from elastream.development.cluster.daemon_settings import LOOPBACK, daemon_environment
-from elastream.development.cluster.daemons import DEPLOY
 from elastream.development.cluster.folder import ClusterFolder
 from elastream.development.cluster.local_cluster import LocalCluster, spark_home
+from elastream.development.cluster.supervisor import DEPLOY
 
 JOIN_WITHIN_S = 90.0
 # More than any worker of the cluster: the master starts executors where most cores are free, so some come here.

@@ -3,7 +3,7 @@
     with LocalCluster(ClusterSettings(workers=2, cores=4)) as cluster:
         spark = SparkSession.builder.config(map=cluster.settings_for_driver()).getOrCreate()
 
-`up` is the same for a cluster that stays after the process that started it, until `machine.client.down`.
+`up` is the same for a cluster that stays after the process that started it, until `daemons.client.down`.
 """
 
 import importlib.util
@@ -23,7 +23,7 @@ from elastream.daemons.supervisor import SupervisorOrders
 from elastream.development.cluster.daemon_settings import page_key
 from elastream.development.cluster.driver import DriverEnvironment, settings_for_driver
 from elastream.development.cluster.folder import ClusterError, ClusterFolder, ClusterState, standing_folder
-from elastream.development.cluster.master_page import master_page
+from elastream.development.cluster.status import master_page
 
 # More than anyone's machine holds; a slip of the keyboard should not start a thousand JVMs.
 MOST_WORKERS = 64

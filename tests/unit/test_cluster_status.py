@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 
 from elastream.daemons.processes import Process, process, this_process
-from elastream.development.cluster.master_page import alive_workers, master_page, token
+from elastream.development.cluster.status import alive_workers, master_page, token
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="who listens is seen in /proc")
 
