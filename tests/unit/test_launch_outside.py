@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from elastream.launch.outside import outside
+from elastream.launch.setting_up import outside
 
 
 def test_a_later_place_wins_over_an_earlier_one(tmp_path: Path) -> None:

@@ -34,7 +34,6 @@ from elastream.development.cluster.finder import find_cluster
 from elastream.development.cluster.folder import ClusterFolder
 from elastream.launch import LAUNCHER, partitions
 from elastream.launch.orders import LaunchOrders
-from elastream.launch.outside import outside
 from elastream.launch.setting_up import (
     MASTER,
     MachineRoom,
@@ -42,6 +41,7 @@ from elastream.launch.setting_up import (
     is_bounded,
     is_off,
     missing_settings,
+    outside,
     require_elastic,
     settings_for,
     speaks_connect,

@@ -1,16 +1,20 @@
-"""What a session that is about to be made still needs, and what rules it out: values only, nothing is touched."""
+"""What is set for a session before its script sets anything, what it still needs, and what rules it out.
+
+Files of settings are read, and nothing is touched.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from elastream.attachment.assembly import GUARDS
 from elastream.attachment.handle import ENABLED
-from elastream.config import Settings, resolve
+from elastream.config import Settings, resolve, spark_arguments, spark_defaults
 from elastream.config.sources import SPARK_PREFIX
 from elastream.core.errors import CannotRun
 from elastream.spark.session import check, memory_bytes, session_settings
@@ -20,6 +24,44 @@ MASTER = "spark.master"
 EXECUTOR_MEMORY = "1g"
 LEFT_ALONE = frozenset({"spark.sql.shuffle.partitions"})
 """The first batch freezes it in the checkpoint, and it is the number of output files: both are the application's."""
+
+_OPTIONS = {
+    "--master": "spark.master",
+    "--remote": "spark.remote",
+    "--executor-memory": "spark.executor.memory",
+    "--executor-cores": "spark.executor.cores",
+    "--total-executor-cores": "spark.cores.max",
+    "--jars": "spark.jars",
+}
+
+
+def outside(environ: Mapping[str, str], spark_home: Path) -> dict[str, str]:
+    """Spark's properties as spark-submit would find them, as far as they matter before the driver's JVM runs.
+
+    They stand in spark-defaults.conf, PYSPARK_SUBMIT_ARGS and MASTER.
+    """
+    words = shlex.split(environ.get("PYSPARK_SUBMIT_ARGS", ""))
+    options = list(_options(words))
+    files = [Path(value) for option, value in options if option == "--properties-file"]
+    if not files or "--load-spark-defaults" in words:
+        files.insert(0, Path(environ.get("SPARK_CONF_DIR") or spark_home / "conf") / "spark-defaults.conf")
+    conf = {"spark.master": environ["MASTER"]} if environ.get("MASTER") else {}
+    for file in files:
+        conf |= spark_defaults(file) if file.is_file() else {}
+    for option, value in options:
+        if option in ("--conf", "-c"):
+            conf |= spark_arguments([value])
+        elif option in _OPTIONS:
+            conf[_OPTIONS[option]] = value
+    return conf
+
+
+def _options(words: Iterable[str]) -> Iterator[tuple[str, str]]:
+    rest = iter(words)
+    for word in rest:
+        option, equals, value = word.partition("=")
+        if option in (*_OPTIONS, "--conf", "-c", "--properties-file"):
+            yield option, value if equals else next(rest, "")
 
 
 def is_off(conf: Mapping[str, str]) -> bool:
