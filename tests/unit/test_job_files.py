@@ -102,7 +102,7 @@ def test_the_folder_of_a_file_does_not_join_the_path_and_no_name_is_taken(
 
 
 def test_no_compiled_file_beside_it_is_believed(here: Path) -> None:
-    assert parse_job("my-job.py:Mine")
+    parse_job("my-job.py:Mine")
     assert {path.name for path in here.iterdir()} == {"my-job.py", "script.py"}
 
 
@@ -110,7 +110,7 @@ def test_functions_of_a_file_travel_with_their_tasks(here: Path, monkeypatch: py
     cloudpickle = pytest.importorskip("pyspark.cloudpickle")
     built = parse_job("my-job.py:Mine")
     module = type(built).__module__
-    assert build_query(built, {"events": "rows"}) == "rows!"  # type: ignore[dict-item]
+    assert str(build_query(built, {"events": "rows"})) == "rows!"  # type: ignore[dict-item]
     try:
         pickled = cloudpickle.dumps(sys.modules[module].shouted)
     finally:
