@@ -36,6 +36,41 @@ class Mutant:
 
 MUTANTS = (
     Mutant(
+        fault="a plan's experiments that are handed out by handfuls lose one between two of them",
+        file="src/elastream/experiments/runner/local.py",
+        before="for task in islice(waiting, 4 * self.number)",
+        after="for task, _ in zip(waiting, range(4 * self.number))",
+        test="tests/unit/experiments/test_runner.py::test_more_tasks_than_processes_can_hold_are_all_run",
+    ),
+    Mutant(
+        fault="a run of older code is believed",
+        file="src/elastream/experiments/store/identity.py",
+        before="code = sha256(digest_code(experiment.platform).encode())",
+        after="code = sha256()",
+        test="tests/unit/experiments/test_runner.py::test_runs_of_older_code_are_stale_and_run_again",
+    ),
+    Mutant(
+        fault="where a recorded load lies changes what a run is called",
+        file="src/elastream/experiments/store/identity.py",
+        before="text = text.replace(trace.file, Path(trace.file).name)",
+        after="pass",
+        test="tests/unit/experiments/test_runner.py::test_equal_experiments_have_equal_names_wherever_their_files_lie",
+    ),
+    Mutant(
+        fault="paths in an included plan start from the plan that includes it",
+        file="src/elastream/experiments/plan/reader.py",
+        before="return self.place(*keys).file.parent",
+        after="return self.path.parent",
+        test="tests/unit/experiments/test_plans.py::test_paths_start_from_the_file_they_stand_in",
+    ),
+    Mutant(
+        fault="what a plan excludes is run all the same",
+        file="src/elastream/experiments/plan/matrix.py",
+        before="        if out is not None:\n",
+        after="        if False:\n",
+        test="tests/unit/experiments/test_plans.py::test_what_is_excluded_is_not_run_and_told_with_its_reason",
+    ),
+    Mutant(
         fault="`why` does not hide by the pattern that it is given",
         file="src/elastream/cli/commands/why.py",
         before="    hide_by(conf)\n",
@@ -1836,6 +1871,9 @@ MUTANTS = (
 def main() -> int:
     """Kill every mutant, and say who did it."""
     chosen = [mutant for mutant in MUTANTS if all(word in mutant.fault for word in sys.argv[1:])]
+    if not chosen:
+        print(f"mutants: none is called by {' '.join(sys.argv[1:])!r}")
+        return 2
     sound = sorted({mutant.test for mutant in chosen})
     print(f"{len(chosen)} mutants; first, that {len(sound)} tests pass without them ...", flush=True)
     with tempfile.TemporaryDirectory() as folder:

@@ -20,7 +20,7 @@ from elastream.workloads import workloads
 WORDS = {
     "DURATION", "DURATION|asap", "FILE", "FOLDER", "HOST:PORT", "KEY=VALUE", "MIN..MAX", "MODULE:CLASS", "NAME",
     "NAME(KEY=VALUE)",
-    "NAME|FILE", "NUMBER", "RATE", "RATE|real", "SIZE", "TEXT", "URL|cluster|FOLDER",
+    "NAME|FILE", "NUMBER", "RATE", "RATE|real", "RUN", "local|processes", "SIZE", "TEXT", "URL|cluster|FOLDER",
     "APP.PY", "ARGS", "SOURCE", "[NAME]", "[NAME|TEXT]",
 }  # fmt: skip
 """What may stand for a value."""

@@ -22,6 +22,8 @@ COMMANDS = {
         "live": "Run a job on real executors under a moving load, and watch them come and go; then check every result.",
         "bench": "Measure a job on Spark inside this process: throughput and state, then delay and result latency.",
         "simulate": "Run policies on a simulated application, side by side, in seconds.",
+        "plan": "Check a plan: one file that says what is measured and how. `elastream experiment run` runs it.",
+        "experiment": "Run the experiments of a plan, go on with them, and look at what there is.",
         "produce": "Write generated events to a Kafka topic, at the rate that a workload says.",
     },
     "Catalogues": {

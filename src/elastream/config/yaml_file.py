@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +22,25 @@ _DATE, _TIME = "tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:str"
 _SEXAGESIMAL = re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$")
 
 
+KeyPath = tuple[str | int, ...]
+"""Where a value stands: keys of mappings and places in lists."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocatedYaml:
+    """The content of a file, and the line of each of its values."""
+
+    content: Any
+    lines: Mapping[KeyPath, int]
+
+
 def load_yaml(path: Path) -> Any:
     """The content of a file, or BadInput with the line of what is wrong."""
+    return load_located_yaml(path).content
+
+
+def load_located_yaml(path: Path) -> LocatedYaml:
+    """The content of a file with its lines, or BadInput with the line of what is wrong."""
     try:
         # The base install has no YAML reader: `attach` inside a Spark job needs none.
         import yaml
@@ -29,7 +48,11 @@ def load_yaml(path: Path) -> Any:
         raise BadInput(f"{path}: reading YAML needs PyYAML; install it with: pip install 'elastream[cli]'") from None
     text = read_text(path)
     try:
-        return yaml.load(text, Loader=_loader())
+        loader = _loader()(text)
+        node = loader.get_single_node()
+        if node is None:
+            return LocatedYaml(None, {})
+        return LocatedYaml(loader.construct_document(node), dict(_find_lines(node, ())))
     except yaml.YAMLError as wrong:
         mark = getattr(wrong, "problem_mark", None)
         line = f":{mark.line + 1}" if mark else ""
@@ -81,6 +104,20 @@ def _loader() -> type[yaml.SafeLoader]:
     }
     Loader.yaml_constructors = {tag: made for tag, made in yaml.SafeLoader.yaml_constructors.items() if tag != _DATE}
     return Loader
+
+
+def _find_lines(node: yaml.Node, path: KeyPath) -> Iterator[tuple[KeyPath, int]]:
+    """Every value and its line; that of an entry is the line of its key."""
+    yield path, node.start_mark.line + 1
+    if not isinstance(node.value, list):
+        return
+    for place, item in enumerate(node.value):
+        key, value = (item[0].value, item[1]) if isinstance(item, tuple) else (place, item)
+        if not isinstance(key, str | int):
+            continue
+        yield from _find_lines(value, (*path, key))
+        if isinstance(item, tuple):
+            yield (*path, key), item[0].start_mark.line + 1
 
 
 def _parts(node: yaml.Node) -> list[yaml.Node]:

@@ -27,6 +27,8 @@ class Run:
     """What only a simulator knows."""
     form: str | None = None
     """In which form the policy ran, where that was asked."""
+    offered_rps: tuple[float, ...] | None = None
+    """What a simulated workload brought at each moment of the series."""
     folder: Path | None = None
     """Where its results are; None: they were not kept."""
 

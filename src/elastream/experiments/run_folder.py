@@ -105,7 +105,7 @@ def open_recorder(folder: Path, simulation: Simulation, policy: str) -> Recorder
     return Recorder(folder / JOURNAL, planner=simulation.planner, header=header, keep=1_000_000).open()
 
 
-def write_results(run: Run, more: Mapping[str, Any], *, offered_rps: Sequence[float] | None = None) -> None:
+def write_results(run: Run, more: Mapping[str, Any]) -> None:
     """The numbers and the series of a finished run, with `more` of what is known about it.
 
     What a simulated workload offered stands in the series beside what was measured.
@@ -119,8 +119,8 @@ def write_results(run: Run, more: Mapping[str, Any], *, offered_rps: Sequence[fl
         subject |= {options: sanitizer().settings(subject[options])} if options in subject else {}
     (run.folder / SUMMARY).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
     rows = list(run.series.rows())
-    if offered_rps is not None:
-        rows = [{**row, "offered_rps": offered} for row, offered in zip(rows, offered_rps, strict=True)]
+    if run.offered_rps is not None:
+        rows = [{**row, "offered_rps": offered} for row, offered in zip(rows, run.offered_rps, strict=True)]
     with (run.folder / SERIES).open("w", encoding="utf-8", newline="") as file:
         table = csv.DictWriter(file, fieldnames=list(rows[0]) if rows else [], lineterminator="\n")
         table.writeheader()

@@ -15,7 +15,7 @@ from elastream.core.bounds import spell_bounds
 from elastream.core.errors import BadInput
 from elastream.core.guards import Guards
 from elastream.core.needs import fit, require
-from elastream.core.protocols import Policy
+from elastream.core.protocols import Journal, Policy
 from elastream.core.quantity import spell_number, spell_seconds
 from elastream.core.signals import Signal
 from elastream.core.slo import Slo
@@ -81,10 +81,16 @@ class SimulatedSetup:
             faults=self.faults,
         )
 
-    def run(self, *, folder: Path | None = None, progress: Callable[[float], None] | None = None) -> Run:
+    def run(
+        self,
+        *,
+        folder: Path | None = None,
+        progress: Callable[[float], None] | None = None,
+        journals: Sequence[Journal] = (),
+    ) -> Run:
         """Run to the end; with a folder, leave journal, numbers and series there."""
         simulation = self.simulation()
-        journals = []
+        journals = [*journals]
         if folder is not None:
             make_folder(folder)
             journals.append(open_recorder(folder, simulation, self.experiment.policy.name))
@@ -95,10 +101,11 @@ class SimulatedSetup:
             summary=outcome.summary,
             exact=outcome.exact,
             form=outcome.form,
+            offered_rps=outcome.offered_rps,
             folder=folder,
         )
         if folder is not None:
-            write_results(run, self.describe(), offered_rps=outcome.offered_rps)
+            write_results(run, self.describe())
         return run
 
     def sentence(self) -> str:
@@ -208,6 +215,15 @@ def build_model(
         initial_workers=bounds.start,
     )
     return model if slo is None else model.promising(slo)
+
+
+def find_capacity(model: ApplicationModel | DataflowModel) -> float:
+    """Records/s that the largest size can do: tasks that do not fill a last wave take as long as if they did."""
+    if isinstance(model, DataflowModel):
+        return model.full_rps()
+    slots = model.pool.max_workers * model.pool.slots_per_worker
+    tasks = max(stage.partitions for query in model.queries for stage in query.stages)
+    return model.full_rps() * tasks / slots / math.ceil(tasks / slots)
 
 
 def fitting_workload(model: ApplicationModel | DataflowModel, duration_s: float) -> str:

@@ -1,7 +1,9 @@
 """Replay of recorded rates."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
@@ -9,9 +11,9 @@ from pydantic import Field
 
 from elastream.core.errors import BadInput
 from elastream.registry import setting
-from elastream.workloads.pattern import MAX_POINTS, Moment, Pattern, Rate, Streams, workloads
+from elastream.workloads.pattern import MAX_POINTS, Moment, Pattern, Product, Rate, Streams, Sum, workloads
 from elastream.workloads.series import FloatArray, RateSeries
-from elastream.workloads.tracefile import RecordedRates, read_recording
+from elastream.workloads.tracefile import RecordedRates, is_recording, read_recording
 
 Factor = Annotated[float, Field(gt=0, le=1e12)]
 
@@ -74,3 +76,21 @@ def _repeated(times: FloatArray, rates: FloatArray, end: float, duration_s: floa
     if rounds * len(times) > MAX_POINTS:
         raise BadInput(f"workload trace: {rounds} rounds of {len(times)} values are too many; use a longer stretch=")
     return (times + end * np.arange(rounds)[:, np.newaxis]).ravel(), np.tile(rates, rounds)
+
+
+def find_traces(pattern: Pattern) -> Iterator[Trace]:
+    """The recordings that a workload is made of."""
+    if isinstance(pattern, Trace):
+        yield pattern
+    elif isinstance(pattern, Sum | Product):
+        for term in pattern.terms:
+            yield from find_traces(term)
+
+
+def place_traces(pattern: Pattern, folder: Path) -> Pattern:
+    """The workload, with paths of recordings that start from a folder; where nothing is there they stay as they are."""
+    if isinstance(pattern, Trace) and not is_recording(pattern.file) and is_recording(str(folder / pattern.file)):
+        return replace(pattern, file=str(folder / pattern.file))
+    if isinstance(pattern, Sum | Product):
+        return replace(pattern, terms=tuple(place_traces(term, folder) for term in pattern.terms))
+    return pattern

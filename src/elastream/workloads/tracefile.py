@@ -40,9 +40,22 @@ def shipped_traces() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in SHIPPED.glob("*.csv")))
 
 
+def find_file(file: str) -> Path:
+    """Where a shipped trace lies, or the path that was given."""
+    return SHIPPED / f"{file}.csv" if file in shipped_traces() else Path(file)
+
+
+def is_recording(file: str) -> bool:
+    """Whether there is a shipped trace of that name, or such a file."""
+    try:
+        return find_file(file).is_file()
+    except (OSError, ValueError):
+        return False
+
+
 def read_recording(file: str, *, column: str | None = None, time_column: str | None = None) -> RecordedRates:
     """A shipped trace by its name, or a CSV or Parquet file by its path."""
-    path = SHIPPED / f"{file}.csv" if file in shipped_traces() else Path(file)
+    path = find_file(file)
     try:
         state = path.stat()
     except (OSError, ValueError):

@@ -1,0 +1,280 @@
+"""`elastream experiment`."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+import typer
+from rich.table import Table
+
+from elastream.cli.commands.plan import PlanFile, judge_promises
+from elastream.cli.parsing.options import Json
+from elastream.cli.terminal.output import console, print_json, print_line, print_table, tell
+from elastream.cli.terminal.progress import Progress
+from elastream.core.errors import BadInput, ElastreamError
+from elastream.core.log import log
+from elastream.experiments.experiment import parse_experiment
+from elastream.experiments.plan.checks import PlanCheck, check_plan
+from elastream.experiments.plan.matrix import AXES, multiply
+from elastream.experiments.plan.reader import read_plan
+from elastream.experiments.runner.execution import Done
+from elastream.experiments.runner.local import Here, Processes
+from elastream.experiments.runner.runner import Backend, find_status, run_cases
+from elastream.experiments.store.folder import RUNS, RunStore, StoredRun, read_experiment, read_stored
+from elastream.experiments.store.identity import identify
+
+experiment = typer.Typer(
+    name="experiment",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    help="""Run the experiments of a plan, go on with them, and look at what there is.
+
+    [bold]Examples[/bold]
+
+    elastream experiment run experiments/first-look.yaml --out results
+
+    elastream experiment list results
+
+    elastream experiment diff results RUN RUN
+    """,
+)
+
+Results = Annotated[Path, typer.Argument(metavar="FOLDER", help="What `elastream experiment run --out` wrote.")]
+RunName = Annotated[str, typer.Argument(metavar="RUN", help="The beginning of a run's name, as `list` shows it.")]
+
+
+@experiment.command()
+def run(
+    plan: PlanFile,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Where runs are kept. Default: results/NAME of the plan.")
+    ] = None,
+    on: Annotated[
+        str,
+        typer.Option(
+            metavar="local|processes",
+            help="One after the other here, or side by side in a process for each core.",
+        ),
+    ] = "processes",
+    journals: Annotated[bool, typer.Option("--journals", help="Keep the journal of each run, for `why`.")] = False,
+    json: Json = False,
+) -> None:
+    """Run what a plan says; what is there and was run by the same code is not run again.
+
+    Ctrl-C keeps what is finished, and the same command goes on.
+
+    [bold]Examples[/bold]
+
+    elastream experiment run experiments/first-look.yaml
+
+    elastream experiment run experiments/first-look.yaml --out results/first --on local
+    """
+
+    found = check_plan(multiply(read_plan(plan)))
+    name = found.matrix.plan.name
+    backend = _backend(on, found)
+    store = RunStore(out if out is not None else Path("results") / name).open()
+    try:
+        store.keep_plan(found.matrix.plan)
+        statuses = find_status(store, found.cases)
+        to_run = [one for one in statuses if one.is_to_run]
+        _tell_start(found, len(statuses) - len(to_run), sum(one.state == "stale" for one in to_run), quiet=json)
+        if len(to_run) == len(statuses) and not json:
+            # Said once, when a plan begins.
+            for one in judge_promises(found, quiet=json):
+                tell(one.sentence())
+        # What policies report while thousands of them run, each run's tables hold.
+        log.disabled = True
+        with _Told(len({one.identity for one in to_run}), quiet=json) as told:
+            ran, failed = run_cases(store, statuses, backend, plan=name, keep_journal=journals, tell=told.done)
+    finally:
+        log.disabled = False
+        store.close()
+    if json:
+        print_json(
+            {"plan": name, "folder": str(store.folder), "ran": ran, "failed": failed, "experiments": len(statuses)}
+        )
+    else:
+        print_line(
+            console(), f"{ran:,} run, {failed:,} of them failed; {len(statuses):,} experiments in {store.folder}"
+        )
+    if failed:
+        raise ElastreamError(f"{failed:,} failed; `elastream experiment list {store.folder}` says why")
+
+
+@experiment.command(name="list")
+def list_runs(folder: Results, json: Json = False) -> None:
+    """List the runs in a folder, with what they cost and kept; those of older code are marked.
+
+    [bold]Examples[/bold]
+
+    elastream experiment list results/first-look
+    """
+    rows = _rows(list(_store(folder).runs()))
+    if json:
+        print_json(rows)
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column("run", no_wrap=True)
+    table.add_column("what")
+    for heading in ("hours paid", "in SLO"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("state", no_wrap=True)
+    for row in rows:
+        paid, kept = row["worker_hours_paid"], row["records_within_slo"]
+        table.add_row(
+            row["run"][:12], row["what"], "" if paid is None else f"{paid:.2f}", "" if kept is None else f"{kept:.2%}",
+            row["error"] or row["state"],
+        )  # fmt: skip
+    print_table(console(), table)
+
+
+@experiment.command()
+def show(folder: Results, run: RunName, json: Json = False) -> None:
+    """Show one run: what it was, its numbers, and where it came from.
+
+    [bold]Examples[/bold]
+
+    elastream experiment show results/first-look 3f2a
+    """
+
+    found = _find(folder, run)
+    document = {**read_experiment(found.folder), "numbers": dict(found.numbers), "state": found.state}
+    if json:
+        print_json(document)
+        return
+    screen = console()
+    print_line(screen, f"{found.identity}: {found.error or found.state}")
+    for name, value in {**document["labels"], **found.numbers}.items():
+        if value is not None:
+            print_line(screen, f"  {name}: {_spell(value)}")
+    print_line(screen, f"  folder: {found.folder}")
+
+
+@experiment.command()
+def diff(folder: Results, run: RunName, other: RunName, json: Json = False) -> None:
+    """Show in what two runs differ: what was run, and what came of it.
+
+    [bold]Examples[/bold]
+
+    elastream experiment diff results/first-look 3f2a 9b01
+    """
+
+    first, second = _find(folder, run), _find(folder, other)
+    what = [_flat(read_experiment(one.folder)["what"]) for one in (first, second)]
+    numbers = [dict(one.numbers) for one in (first, second)]
+    changed = {
+        part: {
+            name: [left.get(name), right.get(name)]
+            for name in dict.fromkeys([*left, *right])
+            if left.get(name) != right.get(name)
+        }
+        for part, (left, right) in {"what": what, "numbers": numbers}.items()
+    }
+    if json:
+        print_json({"runs": [str(first.identity), str(second.identity)], **changed})
+        return
+    screen = console()
+    for part, names in changed.items():
+        print_line(screen, f"{part}:" if names else f"{part}: the same")
+        for name, (left, right) in names.items():
+            print_line(screen, f"  {name}: {_spell(left)} | {_spell(right)}")
+
+
+class _Told:
+    """Progress over experiments that end in any order, and the first errors."""
+
+    def __init__(self, total: int, *, quiet: bool) -> None:
+        self._progress = Progress(1, float(max(total, 1)), quiet=quiet)
+        self._total, self._done, self._failed, self._quiet = total, 0, 0, quiet
+
+    def __enter__(self) -> Self:
+        self._progress.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._progress.__exit__(*error)
+
+    def done(self, done: Done) -> None:
+        """One more is over."""
+        self._done += 1
+        if done.error is not None and not self._quiet:
+            self._failed += 1
+            if self._failed <= 3:
+                tell(f"failed: {done.task.title}: {done.error}")
+        self._progress.begin(f"{self._done:,} of {self._total:,}")
+        self._progress.at(float(self._done))
+
+
+def _tell_start(found: PlanCheck, finished: int, stale: int, *, quiet: bool) -> None:
+    if quiet:
+        return
+    there = f", {finished:,} of them finished before" if finished else ""
+    older = f", {stale:,} by older code and run again" if stale else ""
+    tell(f"{found.matrix.plan.name}: {len(found.cases):,} experiments{there}{older}")
+    for one in found.matrix.left_out:
+        tell(f"left out: {one.what}: {one.why}")
+    for lacking in found.unfit:
+        tell(f"cannot run: {lacking.policy} on {lacking.subject}: {lacking.reason}")
+
+
+def _backend(on: str, found: PlanCheck) -> Backend:
+
+    is_live = found.matrix.plan.document.how.platform == "spark"
+    if on == "local" or (on == "processes" and is_live):
+        return Here()
+    if on == "processes":
+        return Processes()
+    raise BadInput(f"--on: found {on!r}; it must be local or processes")
+
+
+def _store(folder: Path) -> RunStore:
+
+    if not (folder / RUNS).is_dir():
+        raise BadInput(f"{folder}: there are no runs; `elastream experiment run PLAN --out {folder}` makes them")
+    return RunStore(folder)
+
+
+def _find(folder: Path, name: str) -> StoredRun:
+    store = _store(folder)
+    found = [identity for identity in store.identities() if str(identity).startswith(name)]
+    if len(found) != 1:
+        told = "there is none" if not found else f"it means {len(found)} runs; write more of it"
+        raise BadInput(f"{folder}: run {name!r}: {told}")
+    return read_stored(store.path(found[0]), found[0])
+
+
+def _rows(runs: Sequence[StoredRun]) -> list[dict[str, Any]]:
+    """A row for each run, called by what it has and others have not."""
+    documents = [read_experiment(one.folder) for one in runs]
+    labels = [one.get("labels", {}) for one in documents]
+    differing = [axis for axis in AXES if len({one.get(axis) for one in labels}) > 1]
+    rows = []
+    for one, document, names in zip(runs, documents, labels, strict=True):
+        told = [str(names[axis]) for axis in differing if axis in names]
+        rows.append({
+            "run": str(one.identity),
+            "what": ", ".join([*told, f"seed {one.numbers.get('seed')}"]),
+            "state": _state(one, document["what"]),
+            "error": one.error,
+            "worker_hours_paid": one.numbers.get("worker_hours_paid"),
+            "records_within_slo": one.numbers.get("records_within_slo"),
+        })  # fmt: skip
+    return rows
+
+
+def _state(one: StoredRun, what: dict[str, Any]) -> str:
+    """Of a run that is whole, whether the present code would give the same."""
+    return "stale" if one.state == "finished" and identify(parse_experiment(what)) != one.identity else one.state
+
+
+def _flat(value: Any, name: str = "") -> dict[str, Any]:
+    if not isinstance(value, dict):
+        return {name: value}
+    parts: Sequence[dict[str, Any]] = [_flat(part, f"{name}.{key}" if name else key) for key, part in value.items()]
+    return {key: found for part in parts for key, found in part.items()}
+
+
+def _spell(value: Any) -> str:
+    return "-" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,1 @@
+"""Running the experiments of a plan: here, in several processes, or as a Spark job."""

@@ -1,0 +1,114 @@
+"""One experiment, run and stored; whatever fails is a row with its error."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from elastream.core.errors import ElastreamError, spell_error
+from elastream.experiments.experiment import SimulatedModel, parse_experiment
+from elastream.experiments.plan.matrix import Case
+from elastream.experiments.run import Run
+from elastream.experiments.simulated import set_up_simulation
+from elastream.experiments.store.environment import find_environment
+from elastream.experiments.store.folder import StoreError, write_stored
+from elastream.experiments.store.identity import Identity
+from elastream.experiments.store.tables import (
+    DecisionLog,
+    find_numbers,
+    make_decisions,
+    make_summary,
+    make_ticks,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """An experiment that is to be run, as plain values that can go to another process."""
+
+    identity: Identity
+    plan: str
+    labels: dict[str, str]
+    experiment: dict[str, Any]
+    place: str
+    """The folder that it is to have."""
+    keep_journal: bool
+
+    @classmethod
+    def of(cls, case: Case, identity: Identity, plan: str, place: Path, *, keep_journal: bool) -> Task:
+        """The task that a case is."""
+        return cls(identity, plan, dict(case.labels), case.experiment.as_json(), str(place), keep_journal)
+
+    @property
+    def cost(self) -> float:
+        """How long it takes, in no unit: to begin with what takes longest."""
+        return float(self.experiment["duration_s"]) / float(self.experiment["tick_s"])
+
+    @property
+    def title(self) -> str:
+        """What tells it apart, for people."""
+        return ", ".join([*self.labels.values(), f"seed {self.experiment['seed']}"])
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A task that is over."""
+
+    task: Task
+    error: str | None
+    took_s: float
+
+
+def execute(task: Task) -> Done:
+    """Run and store one experiment. Raises StoreError where nothing can be written, and nothing else."""
+    place, began_s = Path(task.place), time.perf_counter()
+    log = DecisionLog()
+    with tempfile.TemporaryDirectory(prefix=".work-", dir=place.parent) as work:
+        try:
+            run = _run(task, Path(work), log)
+        except (KeyboardInterrupt, StoreError):
+            raise
+        except Exception as wrong:
+            error = str(wrong) if isinstance(wrong, ElastreamError) else spell_error(wrong)
+            took_s = time.perf_counter() - began_s
+            _store(task, place, {"error": error, "took_s": took_s}, {})
+            return Done(task, error, took_s)
+        took_s = time.perf_counter() - began_s
+        tables = {"ticks": make_ticks(run.series, run.offered_rps), "decisions": make_decisions(log)}
+        kept = Path(work) / "run" if task.keep_journal else None
+        _store(task, place, {**find_numbers(run), "took_s": took_s}, tables, kept)
+    return Done(task, None, took_s)
+
+
+def _run(task: Task, work: Path, log: DecisionLog) -> Run:
+    experiment = parse_experiment(task.experiment)
+    if isinstance(experiment.subject, SimulatedModel):
+        folder = work / "run" if task.keep_journal else None
+        return set_up_simulation(experiment).run(folder=folder, journals=[log])
+    from elastream.experiments.live_run import run_live, set_up_live
+    from elastream.experiments.runner.live_log import LiveLog
+
+    folder = work / "run"
+    folder.mkdir()
+    result = run_live(set_up_live(experiment), folder, LiveLog(log))
+    if result.verdict is not None and not result.verdict.right:
+        raise ElastreamError(result.verdict.sentence)
+    for part in folder.iterdir():
+        # The output was compared; only numbers and journal are kept.
+        if part.is_dir() and part.name != "journal":
+            shutil.rmtree(part, ignore_errors=True)
+    return result.run
+
+
+def _store(
+    task: Task, place: Path, numbers: Mapping[str, Any], tables: Mapping[str, Any], work: Path | None = None
+) -> None:
+    identity = {"experiment": task.identity.experiment, "code": task.identity.code}
+    row = {**identity, **task.labels, "seed": task.experiment["seed"], **numbers}
+    document = {"plan": task.plan, **identity, "labels": task.labels, "what": task.experiment}
+    write_stored(place, document, find_environment(), {**tables, "summary": make_summary(row)}, work)

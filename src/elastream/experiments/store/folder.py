@@ -1,0 +1,160 @@
+"""The folder of an experiment that was run, and the folder that holds many of them.
+
+    OUT/plan.yaml                     the plan, as one document
+    OUT/runs/EXPERIMENT-CODE/         one run: a hash of what was run, and one of the code that ran it
+        experiment.json               what was run, and its labels in the plan
+        environment.json              versions, commit, machine and its load, seeds
+        ticks.parquet, decisions.parquet, summary.parquet
+        journal/                      where it was asked for
+
+A run is written beside its place and moved there whole, so that what is there is finished.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
+from elastream.core.errors import BadInput, ElastreamError, JournalError
+from elastream.core.sanitizer import sanitizer
+from elastream.experiments.plan.reader import Plan
+from elastream.experiments.store.identity import Identity, parse_identity
+from elastream.experiments.store.tables import SUMMARY
+from elastream.journal.folder_lock import FolderLock
+
+RUNS, PLAN = "runs", "plan.yaml"
+EXPERIMENT, ENVIRONMENT = "experiment.json", "environment.json"
+TABLES = ("ticks", "decisions", "summary")
+PARTIAL = ".part-"
+
+State = Literal["finished", "failed", "damaged"]
+
+
+class StoreError(ElastreamError):
+    """Results could not be written."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRun:
+    """A run as it lies on disk."""
+
+    identity: Identity
+    folder: Path
+    state: State
+    numbers: Mapping[str, Any]
+    """The row of its summary; empty where that cannot be read."""
+
+    @property
+    def error(self) -> str | None:
+        """Why it failed."""
+        found = self.numbers.get("error")
+        return str(found) if found is not None else None
+
+
+class RunStore:
+    """All runs in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._lock = FolderLock(folder)
+
+    def open(self) -> RunStore:
+        """Take the folder for a runner; BadInput if another one has it."""
+        try:
+            (self.folder / RUNS).mkdir(parents=True, exist_ok=True)
+            self._lock.acquire()
+        except JournalError as wrong:
+            raise BadInput(f"--out {wrong}") from None
+        except OSError as wrong:
+            raise BadInput(f"--out {self.folder}: {wrong.strerror}") from None
+        for partial in (self.folder / RUNS).glob(f"{PARTIAL}*"):
+            shutil.rmtree(partial, ignore_errors=True)
+        return self
+
+    def close(self) -> None:
+        """Give the folder back."""
+        self._lock.release()
+
+    def keep_plan(self, plan: Plan) -> None:
+        """Write down what is run, as one document."""
+        text = json.dumps(plan.content, indent=2)
+        try:
+            (self.folder / PLAN).write_text(f"# {plan.name}\n{text}\n", encoding="utf-8")
+        except OSError as wrong:
+            raise StoreError(f"{self.folder / PLAN}: cannot be written: {wrong.strerror}") from None
+
+    def path(self, identity: Identity) -> Path:
+        """Where the run of an experiment lies, or would."""
+        return self.folder / RUNS / str(identity)
+
+    def find(self, identity: Identity) -> StoredRun | None:
+        """The run of an experiment by the present code, if it is there."""
+        folder = self.path(identity)
+        return read_stored(folder, identity) if folder.is_dir() else None
+
+    def identities(self) -> list[Identity]:
+        """Of all runs that are there, of older code too."""
+        if not (self.folder / RUNS).is_dir():
+            return []
+        found = (parse_identity(path.name) for path in (self.folder / RUNS).iterdir() if path.is_dir())
+        return sorted(identity for identity in found if identity is not None)
+
+    def runs(self) -> Iterator[StoredRun]:
+        """All runs that are there."""
+        for identity in self.identities():
+            yield read_stored(self.path(identity), identity)
+
+
+def read_stored(folder: Path, identity: Identity) -> StoredRun:
+    """A run from its folder; one that cannot be read is damaged."""
+    try:
+        [row] = pq.read_table(folder / "summary.parquet", schema=SUMMARY).to_pylist()
+        for name in TABLES[:2]:
+            if row["error"] is None:
+                pq.read_metadata(folder / f"{name}.parquet")
+    except (OSError, ValueError, pa.ArrowException):
+        return StoredRun(identity, folder, "damaged", {})
+    return StoredRun(identity, folder, "finished" if row["error"] is None else "failed", row)
+
+
+def write_stored(
+    place: Path, experiment: Mapping[str, Any], environment: Mapping[str, Any], tables: Mapping[str, pa.Table],
+    work: Path | None = None,
+) -> Path:  # fmt: skip
+    """Write a run and move it to its place; what lay there before goes. `work` is a folder with more of it."""
+    partial = place.parent / f"{PARTIAL}{place.name}-{os.getpid()}"
+    try:
+        if work is not None and work.is_dir():
+            work.rename(partial)
+        partial.mkdir(parents=True, exist_ok=True)
+        for name, document in ((EXPERIMENT, experiment), (ENVIRONMENT, environment)):
+            text = json.dumps(sanitizer().texts(document), indent=2, sort_keys=True)
+            (partial / name).write_text(f"{text}\n", encoding="utf-8")
+        for name, table in tables.items():
+            pq.write_table(table, partial / f"{name}.parquet", compression="zstd")
+        shutil.rmtree(place, ignore_errors=True)
+        partial.rename(place)
+    except (OSError, pa.ArrowException) as wrong:
+        shutil.rmtree(partial, ignore_errors=True)
+        reason = getattr(wrong, "strerror", None) or wrong
+        raise StoreError(f"{place.parent}: a run cannot be written: {reason}; runs that are finished stay") from None
+    return place
+
+
+def read_experiment(folder: Path) -> dict[str, Any]:
+    """What was run, with its labels; BadInput if that cannot be read."""
+    try:
+        document = json.loads((folder / EXPERIMENT).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as wrong:
+        raise BadInput(f"{folder / EXPERIMENT}: cannot be read: {wrong}") from None
+    if not isinstance(document, dict):
+        raise BadInput(f"{folder / EXPERIMENT}: this is no experiment")
+    return document

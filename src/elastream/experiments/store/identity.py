@@ -1,0 +1,112 @@
+"""What an experiment is called on disk: a hash of what is run, and one of the code that decides what comes of it.
+
+Equal hashes mean equal results, so that nothing is run twice; a folder with another hash of the code is stale. Whole
+rooms count as that code: a run that is repeated in vain costs less than one that is wrongly believed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from importlib import import_module
+from inspect import getsourcefile
+from pathlib import Path
+from typing import Any
+
+from elastream.core.callform import is_class_path
+from elastream.experiments.experiment import Experiment, SimulatedModel
+from elastream.workloads import parse_workload
+from elastream.workloads.trace import find_traces
+from elastream.workloads.tracefile import find_file, is_recording
+
+ROOT = Path(__file__).parent.parent.parent
+DECIDING = (
+    "config", "core", "estimators", "evaluation", "events", "loop", "policies", "registry", "simulator", "workloads"
+)  # fmt: skip
+LIVE = ("attachment", "development", "jobs", "spark")
+EXPERIMENT_DIGITS, CODE_DIGITS = 16, 8
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Identity:
+    """Which experiment, and run by which code."""
+
+    experiment: str
+    code: str
+
+    def __str__(self) -> str:
+        return f"{self.experiment}-{self.code}"
+
+
+def identify(experiment: Experiment) -> Identity:
+    """The identity of an experiment, as this code would run it."""
+    plain = _without_spelling(experiment.as_json())
+    inputs = [_digest_file(path) for path in _inputs(experiment)]
+    text = json.dumps([_named_by_content(plain, experiment), inputs], sort_keys=True)
+    code = sha256(digest_code(experiment.platform).encode())
+    for name in sorted({experiment.policy.name, *(guard.name for guard in experiment.guards)}):
+        if is_class_path(name):
+            code.update(_digest_module(name.partition(":")[0]).encode())
+    return Identity(sha256(text.encode()).hexdigest()[:EXPERIMENT_DIGITS], code.hexdigest()[:CODE_DIGITS])
+
+
+def parse_identity(name: str) -> Identity | None:
+    """The identity that a folder's name tells; None if it tells none."""
+    experiment, dash, code = name.partition("-")
+    sizes = len(experiment) == EXPERIMENT_DIGITS and len(code) == CODE_DIGITS
+    is_hex = all(letter in "0123456789abcdef" for letter in experiment + code)
+    return Identity(experiment, code) if dash and sizes and is_hex else None
+
+
+@cache
+def digest_code(platform: str) -> str:
+    """The code that decides what comes of a run on a platform."""
+    rooms = DECIDING + (LIVE if platform == "live" else ())
+    own = [ROOT / "experiments" / name for name in ("simulated.py", "live_run.py")]
+    digest = sha256()
+    for path in sorted([*own, *(file for room in rooms for file in (ROOT / room).rglob("*") if _is_code(file))]):
+        digest.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def _is_code(path: Path) -> bool:
+    return path.suffix in (".py", ".java", ".yaml") and path.is_file()
+
+
+@cache
+def _digest_module(module: str) -> str:
+    file = getsourcefile(import_module(module))
+    return _digest_file(Path(file)) if file is not None else module
+
+
+def _digest_file(path: Path) -> str:
+    return sha256(path.read_bytes()).hexdigest()
+
+
+def _inputs(experiment: Experiment) -> Iterator[Path]:
+    """Files that an experiment reads."""
+    for trace in find_traces(parse_workload(experiment.workload)):
+        if is_recording(trace.file):
+            yield find_file(trace.file)
+    if isinstance(experiment.subject, SimulatedModel) and experiment.subject.model.endswith((".yaml", ".yml")):
+        yield Path(experiment.subject.model)
+
+
+def _named_by_content(plain: dict[str, Any], experiment: Experiment) -> dict[str, Any]:
+    """Without folders of files: where they lie says nothing of what is in them."""
+    text = experiment.workload
+    for trace in find_traces(parse_workload(text)):
+        text = text.replace(trace.file, Path(trace.file).name)
+    plain = {**plain, "workload": text}
+    if isinstance(experiment.subject, SimulatedModel):
+        plain["subject"] = {**plain["subject"], "model": Path(experiment.subject.model).name}
+    return plain
+
+
+def _without_spelling(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_spelling(part) for key, part in value.items() if key != "written"}
+    return [_without_spelling(part) for part in value] if isinstance(value, list) else value

@@ -1,0 +1,140 @@
+"""The tables of a run: its moments, its decisions, and one row of numbers. None is unknown, and never 0."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa  # type: ignore[import-untyped]
+
+from elastream.core.tick import Tick
+from elastream.evaluation.series import RunSeries
+from elastream.experiments.plan.matrix import AXES
+from elastream.experiments.run import Run
+
+TICKS = pa.schema([
+    ("t_s", pa.float64()),
+    ("offered_rps", pa.float64()),
+    ("arrived_rps", pa.float64()),
+    ("committed_rps", pa.float64()),
+    ("backlog", pa.float64()),
+    ("delay_p95_s", pa.float64()),
+    ("wanted", pa.int32()),
+    ("ready", pa.int32()),
+    ("leaving", pa.int32()),
+    ("paid", pa.int32()),
+    ("within_slo", pa.bool_()),
+    ("decision", pa.string()),
+])  # fmt: skip
+
+ADJUSTMENT = pa.struct([
+    ("guard", pa.string()), ("pool", pa.string()), ("before", pa.int32()), ("after", pa.int32()),
+    ("reason", pa.string()),
+])  # fmt: skip
+DECISIONS = pa.schema([
+    ("t_s", pa.float64()),
+    ("kind", pa.string()),
+    ("workers_before", pa.int32()),
+    ("workers_after", pa.int32()),
+    ("proposed", pa.int32()),
+    ("reason", pa.string()),
+    ("adjustments", pa.list_(ADJUSTMENT)),
+])  # fmt: skip
+
+
+class DecisionLog:
+    """Decisions that changed the job, or its mind: of those that only restate another there is no row.
+
+    Implements Journal.
+    """
+
+    def __init__(self) -> None:
+        self.rows: list[dict[str, Any]] = []
+        self._last: tuple[str, int] | None = None
+
+    def write(self, tick: Tick) -> None:
+        """Take in one tick."""
+        decision, now = tick.decision, tick.observation
+        if decision is None or now is None:
+            return
+        after = sum(decision.allocation.values())
+        if self._last == (decision.kind, after):
+            return
+        before = sum(pool.wanted for pool in now.pools) if self._last is None else self._last[1]
+        self._last = decision.kind, after
+        self.rows.append({
+            "t_s": tick.at_s,
+            "kind": decision.kind,
+            "workers_before": before,
+            "workers_after": after,
+            "proposed": sum(decision.proposed().values()),
+            "reason": decision.reason,
+            "adjustments": [
+                {name: getattr(note, name) for name in ADJUSTMENT.names} for note in decision.adjustments
+            ],
+        })  # fmt: skip
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+
+def make_ticks(series: RunSeries, offered_rps: tuple[float, ...] | None) -> pa.Table:
+    """The moments of a run."""
+    rows = [
+        {"t_s": row["t_seconds"], **row, "offered_rps": offered_rps[number] if offered_rps is not None else None}
+        for number, row in enumerate(series.rows())
+    ]
+    return pa.Table.from_pylist([{name: row.get(name) for name in TICKS.names} for row in rows], schema=TICKS)
+
+
+def make_decisions(log: DecisionLog) -> pa.Table:
+    """The decisions of a run."""
+    return pa.Table.from_pylist(log.rows, schema=DECISIONS)
+
+
+NUMBERS: dict[str, pa.DataType] = {
+    "ticks": pa.int64(),
+    "mean_workers": pa.float64(),
+    "max_workers": pa.float64(),
+    "worker_hours_paid": pa.float64(),
+    "worker_hours_ready": pa.float64(),
+    "actions": pa.int64(),
+    "grown": pa.int64(),
+    "shrunk": pa.int64(),
+    "holds": pa.int64(),
+    "time_within_slo": pa.float64(),
+    "max_delay_p95_s": pa.float64(),
+    "max_backlog": pa.float64(),
+    "last_backlog": pa.float64(),
+    "records_within_slo": pa.float64(),
+    "slo_kept": pa.bool_(),
+    "records": pa.float64(),
+    "backlog_left": pa.float64(),
+    "delay_p50_s": pa.float64(),
+    "delay_p95_s": pa.float64(),
+    "delay_p99_s": pa.float64(),
+    "delay_max_s": pa.float64(),
+    "took_s": pa.float64(),
+}
+"""What a run comes to; the last one is how long the run itself took on the machine that ran it."""
+
+SUMMARY = pa.schema([
+    ("experiment", pa.string()),
+    ("code", pa.string()),
+    ("seed", pa.int64()),
+    *((axis, pa.string()) for axis in AXES),
+    *NUMBERS.items(),
+    ("form", pa.string()),
+    ("error", pa.string()),
+])  # fmt: skip
+
+
+def make_summary(row: Mapping[str, Any]) -> pa.Table:
+    """One row; names that it does not have are unknown."""
+    return pa.Table.from_pylist([{name: row.get(name) for name in SUMMARY.names}], schema=SUMMARY)
+
+
+def find_numbers(run: Run) -> dict[str, Any]:
+    """Everything that is known of a run in one number."""
+    exact = run.exact.as_json() if run.exact is not None else {}
+    return {**run.summary.as_json(), **exact, "form": run.form}

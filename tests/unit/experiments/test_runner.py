@@ -1,0 +1,171 @@
+"""Experiments of a plan: run once, kept whole, gone on with, and found again."""
+
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from elastream.core.errors import BadInput
+from elastream.experiments.plan.matrix import Case, multiply
+from elastream.experiments.plan.reader import read_plan
+from elastream.experiments.runner.execution import Done, Task, execute
+from elastream.experiments.runner.local import Here, Processes
+from elastream.experiments.runner.runner import find_status, run_cases
+from elastream.experiments.store.folder import PARTIAL, RUNS, RunStore, StoreError, read_experiment
+from elastream.experiments.store.identity import identify
+
+PLAN = """\
+what: {model: windowed-count, workload: {wave: "cosine(10k..40k, period=10m)"}, slo: 60s}
+how: {policy: [threshold, ds2], executors: 1..12, duration: 10m, repetitions: 2}
+"""
+
+
+@pytest.fixture
+def cases(tmp_path: Path) -> Sequence[Case]:
+    (tmp_path / "plan.yaml").write_text(PLAN, encoding="utf-8")
+    return multiply(read_plan(tmp_path / "plan.yaml")).cases
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[RunStore]:
+    store = RunStore(tmp_path / "out").open()
+    yield store
+    store.close()
+
+
+def ran(store: RunStore, cases: Sequence[Case]) -> int:
+    number, failed = run_cases(store, find_status(store, cases), Here(), plan="test")
+    assert failed == 0
+    return number
+
+
+def queried(query: str) -> list[tuple[Any, ...]]:
+    """What another tool reads in the tables."""
+    rows = duckdb.sql(query)
+    assert rows is not None
+    return rows.fetchall()
+
+
+def test_what_is_finished_is_not_run_again(store: RunStore, cases: Sequence[Case]) -> None:
+    assert ran(store, cases[:3]) == 3
+    assert [one.state for one in find_status(store, cases)] == ["finished"] * 3 + ["missing"]
+    assert ran(store, cases) == 1
+    assert ran(store, cases) == 0
+
+
+def test_runs_of_older_code_are_stale_and_run_again(
+    store: RunStore, cases: Sequence[Case], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran(store, cases[:1])
+    monkeypatch.setattr("elastream.experiments.store.identity.digest_code", lambda platform: "newer")
+    assert [one.state for one in find_status(store, cases[:2])] == ["stale", "missing"]
+    assert ran(store, cases[:1]) == 1
+
+
+def test_a_damaged_table_is_noticed_and_run_again(store: RunStore, cases: Sequence[Case]) -> None:
+    ran(store, cases[:2])
+    for case, name in zip(cases, ("summary", "ticks"), strict=False):
+        file = store.path(identify(case.experiment)) / f"{name}.parquet"
+        file.write_bytes(file.read_bytes()[:-40])
+    assert [one.state for one in find_status(store, cases[:2])] == ["damaged", "damaged"]
+    assert ran(store, cases[:2]) == 2
+    assert [one.state for one in find_status(store, cases[:2])] == ["finished", "finished"]
+
+
+def test_one_that_fails_is_a_row_with_its_error_and_the_others_run(
+    store: RunStore, cases: Sequence[Case], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from elastream.experiments.runner import execution
+
+    real = execution._run
+
+    def broken(task: Task, work: Path, log: object) -> object:
+        if task.labels["policy"] == "ds2":
+            raise ZeroDivisionError("nothing to divide by")
+        return real(task, work, log)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(execution, "_run", broken)
+    told: list[Done] = []
+    assert run_cases(store, find_status(store, cases), Here(), plan="test", tell=told.append) == (4, 2)
+    assert [done.error for done in told if done.error] == ["ZeroDivisionError: nothing to divide by"] * 2
+    errors = {run.error for run in store.runs()}
+    assert errors == {None, "ZeroDivisionError: nothing to divide by"}
+    monkeypatch.undo()
+    assert ran(store, cases) == 2
+
+
+def test_several_processes_give_the_values_of_one(store: RunStore, cases: Sequence[Case], tmp_path: Path) -> None:
+    ran(store, cases)
+    other = RunStore(tmp_path / "other").open()
+    assert run_cases(other, find_status(other, cases), Processes(2), plan="test") == (4, 0)
+    other.close()
+    query = "SELECT * EXCLUDE (took_s) FROM read_parquet('{}/runs/*/summary.parquet') ORDER BY experiment"
+    found = [queried(query.format(folder)) for folder in (store.folder, other.folder)]
+    assert found[0] == found[1]
+    assert len(found[0]) == 4
+
+
+def test_more_tasks_than_processes_can_hold_are_all_run(tmp_path: Path, cases: Sequence[Case]) -> None:
+    # Handed out a few at a time: none may be lost between two handfuls.
+    class Counted(Processes):
+        def run(self, tasks: Sequence[Task]) -> Iterator[Done]:
+            return super().run(tasks)
+
+    tasks = []
+    (tmp_path / RUNS).mkdir()
+    for number in range(11):
+        task = Task.of(
+            cases[0], identify(cases[0].experiment), "test", tmp_path / RUNS / f"{number}", keep_journal=False
+        )
+        tasks.append(task)
+    assert len(list(Counted(2).run(tasks))) == 11
+    assert len(list((tmp_path / RUNS).iterdir())) == 11
+
+
+def test_the_tables_of_a_run_agree_with_each_other(store: RunStore, cases: Sequence[Case]) -> None:
+    ran(store, cases[:1])
+    folder = store.path(identify(cases[0].experiment))
+    moments = f"SELECT count(*), max(ready), sum(paid) * 5.0 / 3600 FROM '{folder}/ticks.parquet' WHERE t_s < 600"
+    [(ticks, most, hours)] = queried(moments)
+    row = store.find(identify(cases[0].experiment)).numbers  # type: ignore[union-attr]
+    assert row["ticks"] == ticks + 1
+    assert row["max_workers"] == most
+    assert row["worker_hours_paid"] == pytest.approx(hours)
+    changes = f"SELECT count(*) FROM '{folder}/decisions.parquet' WHERE workers_before <> workers_after"
+    assert queried(changes) == [(row["actions"],)]
+    assert read_experiment(folder)["labels"]["policy"] == "threshold"
+
+
+def test_two_runners_do_not_share_a_folder(store: RunStore) -> None:
+    with pytest.raises(BadInput, match="writes here"):
+        RunStore(store.folder).open()
+
+
+def test_half_a_run_is_never_left_and_what_was_left_goes(store: RunStore, cases: Sequence[Case]) -> None:
+    half = store.folder / RUNS / f"{PARTIAL}x-1"
+    half.mkdir()
+    store.close()
+    store.open()
+    assert not half.exists()
+    place = store.path(identify(cases[0].experiment))
+    shutil.rmtree(store.folder / RUNS)
+    (store.folder / RUNS).write_text("a file where a folder should be", encoding="utf-8")
+    with pytest.raises((StoreError, OSError)):
+        execute(Task.of(cases[0], identify(cases[0].experiment), "test", place, keep_journal=False))
+
+
+def test_equal_experiments_have_equal_names_wherever_their_files_lie(tmp_path: Path) -> None:
+    text = "t_seconds,rate\n0,5\n60,9\n"
+    found = []
+    for name, content in (("here", text), ("there", text), ("changed", text.replace("9", "8"))):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "load.csv").write_text(content, encoding="utf-8")
+        (tmp_path / name / "plan.yaml").write_text(
+            "what: {model: enrich, traces: load.csv}\nhow: {policy: threshold, duration: 10m}\n", encoding="utf-8"
+        )
+        [case] = multiply(read_plan(tmp_path / name / "plan.yaml")).cases
+        found.append(identify(case.experiment))
+    assert found[0] == found[1] != found[2]
