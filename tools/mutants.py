@@ -501,6 +501,28 @@ MUTANTS = (
         "::test_a_snapshot_that_takes_long_holds_up_no_tick_and_all_is_written_in_order_before_close_returns",
     ),
     Mutant(
+        fault="a window shorter than the trigger reads full load or none",
+        file="src/elastream/core/batch_windows.py",
+        before="    least_s = max(window_s, period_s)\n",
+        after="    return window_s\n    least_s = 0.0\n",
+        test="tests/stories/test_micro_batches.py"
+        "::test_a_steady_load_gets_as_many_workers_whatever_the_trigger_and_the_time_between_two_looks",
+    ),
+    Mutant(
+        fault="a young worker counts before it was watched for a whole batch",
+        file="src/elastream/policies/hpa/policy.py",
+        before="ready_s + known.whole_s(Signal.WORKER_CPU, subject, self.metric_window_s)",
+        after="ready_s + self.metric_window_s",
+        test="tests/unit/policies/test_hpa.py::test_a_young_worker_counts_once_it_was_watched_for_a_whole_batch",
+    ),
+    Mutant(
+        fault="a window ends anywhere in a batch",
+        file="src/elastream/core/batch_windows.py",
+        before="    return best[1]\n",
+        after="    return least_s\n",
+        test="tests/unit/test_batch_windows.py::test_a_steady_load_reads_the_same_at_every_moment_of_a_batch",
+    ),
+    Mutant(
         fault="every reading of the last hour is in every snapshot",
         file="src/elastream/core/knowledge.py",
         before="LEAST_S = 120.0",

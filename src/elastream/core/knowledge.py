@@ -3,6 +3,9 @@
 A signal is remembered for as long as somebody has asked about, and no longer: with a thousand workers an hour of every
 reading is millions of numbers, of which a policy looks at the last minute of a few. Nothing that is asked depends on
 what was dropped, unless a longer time is asked about than ever before; then the answer is that of a shorter run.
+
+Whoever asks about a window of what rises and falls with every micro-batch is answered for whole batches
+(`batch_windows`). Where there are none, as in a continuous engine, a window is as long as was asked.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from copy import copy
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from elastream.core.batch_windows import MOVED_BY_BATCHES, find_period_s, widest_s
 from elastream.core.decision import Decision
 from elastream.core.observation import FinishedBatch, LongestTask, Observation, Pool, Query, Reading, readings
 from elastream.core.series import Series
@@ -73,6 +77,8 @@ class Knowledge:
         self._asked_s: dict[Signal, float] = {}
         self._actions: deque[Action] = deque(maxlen=_MAX_ACTIONS)
         self._batches: dict[str, deque[FinishedBatch]] = {}
+        self._periods_s: dict[str, float] = {}
+        """Query -> the time from one batch to the next, as of the last look."""
         self._pruned_s = 0.0
         self._rates: dict[tuple[Signal, str, float], float | None] = {}
         """What was asked since the last look."""
@@ -94,6 +100,7 @@ class Knowledge:
                     series[signal, subject] = found = Series()
                 found.add(reading)
         self._fold_batches(now)
+        self._periods_s = {query.id: find_period_s(query, self.batches(query.id)) for query in now.queries}
         self._finish_actions(now)
         if now.at_s - self._pruned_s >= _PRUNE_EVERY_S:
             self._prune(now)
@@ -115,6 +122,7 @@ class Knowledge:
         other._asked_s = dict(self._asked_s)
         other._actions = deque(map(copy, self._actions), maxlen=_MAX_ACTIONS)
         other._batches = {query: batches.copy() for query, batches in self._batches.items()}
+        other._periods_s = dict(self._periods_s)
         return other
 
     def series(self, signal: Signal, subject: str) -> Series | None:
@@ -137,18 +145,26 @@ class Knowledge:
         key = signal, subject, window_s
         if key not in self._rates:
             series = self._asked(signal, subject, window_s)
-            self._rates[key] = series.rate(self.now_s, window_s) if series else None
+            whole_s = self.whole_s(signal, subject, window_s)
+            self._rates[key] = series.rate(self.now_s, whole_s) if series else None
         return self._rates[key]
 
     def slope(self, signal: Signal, subject: str, window_s: float) -> float | None:
         """Change per second of a level over a window that ends now."""
         series = self._asked(signal, subject, window_s)
-        return series.slope(self.now_s, window_s) if series else None
+        return series.slope(self.now_s, self.whole_s(signal, subject, window_s)) if series else None
 
     def mean(self, signal: Signal, subject: str, window_s: float) -> float | None:
         """Mean of the readings of a window that ends now."""
         series = self._asked(signal, subject, window_s)
-        return series.mean(self.now_s, window_s) if series else None
+        return series.mean(self.now_s, self.whole_s(signal, subject, window_s)) if series else None
+
+    def whole_s(self, signal: Signal, subject: str, window_s: float) -> float:
+        """How long a window really is that is asked for: one of what batches move holds whole batches."""
+        period_s, series = self._period_s(signal, subject), self._series.get((signal, subject))
+        if not period_s:
+            return window_s
+        return series.whole_s(self.now_s, window_s, period_s) if series else max(window_s, period_s)
 
     def arrival_rps(self, query: Query, window_s: float) -> float | None:
         """Records that arrived per second, over all sources."""
@@ -171,13 +187,19 @@ class Knowledge:
 
     def backlog_growth_rps(self, query: Query, window_s: float) -> float | None:
         """By how many records per second the backlog grows; negative while it drains."""
-        arrival, committed = self.arrival_rps(query, window_s), self.committed_rps(query, window_s)
-        return None if arrival is None or committed is None else arrival - committed
+        committed = self.committed_rps(query, window_s)
+        if committed is None or not query.sources:
+            return None
+        of_s = self.whole_s(Signal.COMMITTED, f"{query.id}/{query.sources[0].name}", window_s)
+        arrival = self.arrival_rps(query, of_s)
+        return None if arrival is None else arrival - committed
 
-    def busy_share(self, pool: Pool, window_s: float) -> float | None:
-        """Share of the pool's slot time in which a task ran."""
-        busy = self.rate(Signal.BUSY_SLOTS, pool.name, window_s)
-        ready = self.mean(Signal.READY, pool.name, window_s)
+    def busy_share(self, pool: Pool, window_s: float, *, just_now: bool = False) -> float | None:
+        """Share of the pool's slot time in which a task ran; just now: of these seconds, and not of whole batches."""
+        series = [self._asked(signal, pool.name, window_s) for signal in (Signal.BUSY_SLOTS, Signal.READY)]
+        of_s = window_s if just_now else self.whole_s(Signal.BUSY_SLOTS, pool.name, window_s)
+        busy = series[0].rate(self.now_s, of_s) if series[0] else None
+        ready = series[1].mean(self.now_s, of_s) if series[1] else None
         if busy is None or not ready:
             return None
         return min(1.0, busy / (ready * pool.slots_per_worker))
@@ -242,9 +264,23 @@ class Knowledge:
 
     def _asked(self, signal: Signal, subject: str, window_s: float) -> Series | None:
         """A series of which somebody wants to know a window, so that it is remembered for so long from now on."""
-        if window_s > self._asked_s.get(signal, LEAST_S):
+        if window_s > self._asked_s.get(signal, _least_s(signal)):
             self._asked_s[signal] = min(window_s, HORIZON_S)
         return self._series.get((signal, subject))
+
+    def _period_s(self, signal: Signal, subject: str) -> float:
+        """From one batch to the next, of the query that a subject belongs to; of a pool or worker, the longest.
+
+        0 where there are none, and of a signal that they do not move.
+        """
+        periods = self._periods_s
+        if signal not in MOVED_BY_BATCHES:
+            return 0.0
+        owner = subject.partition("/")[0]
+        if owner not in periods:
+            # A name may have a stroke in it.
+            owner = next((query for query in periods if f"{subject}/".startswith(f"{query}/")), "")
+        return periods[owner] if owner else max(periods.values(), default=0.0)
 
     def _total(self, signal: Signal, query: Query, window_s: float) -> float | None:
         total = 0.0
@@ -286,14 +322,20 @@ class Knowledge:
         # Of what still exists the last reading is kept, however old: an idle query does not lose its state.
         exists = {(signal, subject) for signal, subject, _ in readings(now)}
         for key, series in list(self._series.items()):
-            signal, _ = key
-            least_s = max(_LEAST_BY_SIGNAL_S.get(signal, LEAST_S), self._asked_s.get(signal, 0.0))
+            signal, subject = key
+            asked_s = max(_least_s(signal), self._asked_s.get(signal, 0.0))
+            least_s = min(HORIZON_S, widest_s(asked_s, self._period_s(signal, subject)))
             if key not in exists and series.last.at_s < self.now_s - least_s:
                 del self._series[key]
             else:
                 series.forget_before(self.now_s - least_s)
         self._batches = {query.id: seen for query in now.queries if (seen := self._batches.get(query.id))}
         self._pruned_s = self.now_s
+
+
+def _least_s(signal: Signal) -> float:
+    """For how long a signal is remembered that nobody has asked about for longer."""
+    return _LEAST_BY_SIGNAL_S.get(signal, LEAST_S)
 
 
 def _short(value: float) -> float:

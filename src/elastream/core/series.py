@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from operator import lt
 
+from elastream.core.batch_windows import whole_s
 from elastream.core.observation import Reading
 
 _MAX_POINTS = 4096
@@ -73,6 +74,10 @@ class Series:
         """
         first = self._first(now_s - window_s)
         return list(map(Reading, self._values[first:], self._times[first:]))
+
+    def whole_s(self, now_s: float, window_s: float, period_s: float) -> float:
+        """The length of the window nearest to one of so many seconds that holds whole periods."""
+        return whole_s(self._times, now_s, window_s, period_s)
 
     def rate(self, now_s: float, window_s: float) -> float | None:
         """Growth per second of a running total; None without two readings or after a reset."""

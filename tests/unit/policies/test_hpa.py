@@ -118,6 +118,19 @@ def test_a_young_worker_counts_once_a_window_lies_behind_its_becoming_ready() ->
     assert decision.allocation == {"map": 3}
 
 
+@pytest.mark.parametrize(("trigger_s", "unready"), [(10.0, 0), (60.0, 1)])
+def test_a_young_worker_counts_once_it_was_watched_for_a_whole_batch(trigger_s: float, unready: int) -> None:
+    flow = Dataflow(Doing("map", workers=2, cpu=0.9), trigger_s=trigger_s)
+    flow.passes(600)
+    flow.seen_with("map", ready=3, wanted=3, requested=3)
+    now = flow.passes(45)
+    for number in (-3, -2, -1):
+        look = flow.looks[number]
+        young = Worker(id="young", state="ready", since_s=now.at_s - 35.0, cpu=look.pools[0].workers[0].cpu)
+        flow.looks[number] = replace(look, pools=(replace(look.pools[0], workers=(*look.pools[0].workers, young)),))
+    assert flow.decides(Hpa(**CALM)).evidence["unready"] == {"map": unready}
+
+
 def test_workers_that_were_asked_for_and_cannot_be_named_yet_are_not_ready() -> None:
     flow = using(0.9, 10)
     flow.seen_with("map", wanted=13, requested=13)

@@ -86,7 +86,7 @@ class Starvation(LetsThePolicySpeak):
         watched = Signal.READY if is_blind else Signal.BUSY_SLOTS
         if pool.ready < 1 or pool.in_flux or not self._has_settled(watched, pool, known):
             return None
-        busy = _running_share(pool) if is_blind else known.busy_share(pool, self.settle_s)
+        busy = _running_share(pool) if is_blind else known.busy_share(pool, self.settle_s, just_now=True)
         if busy is None or busy < _FULL_WITH_WAITING:
             return None
         limited = {one.query for one in find_bottlenecks(now, known)}

@@ -153,7 +153,7 @@ class Hpa(Behaviour):
         for worker in pool.workers:
             if worker.state == "leaving":
                 continue
-            if worker.state == "starting" or self._is_warming_up(worker, pool, now_s, memory):
+            if worker.state == "starting" or self._is_warming_up(worker, pool, now_s, known, memory):
                 unready += 1
                 continue
             value = self._value(worker, pool, known)
@@ -165,12 +165,13 @@ class Hpa(Behaviour):
         named = sum(worker.state != "leaving" for worker in pool.workers)
         return Pods(values, unready=unready + max(0, pool.requested - named), missing=missing)
 
-    def _is_warming_up(self, worker: Worker, pool: Pool, now_s: float, memory: HpaMemory) -> bool:
+    def _is_warming_up(self, worker: Worker, pool: Pool, now_s: float, known: Knowledge, memory: HpaMemory) -> bool:
         """A young worker is not measured until a whole window lies behind its becoming ready."""
         if self.metric != "cpu" or now_s - worker.since_s >= self.warm_up_s or worker.cpu is None:
             return False
-        ready_s = max(worker.since_s, memory["ready_s"].get(f"{pool.name}/{worker.id}", now_s))
-        return worker.cpu.at_s < ready_s + self.metric_window_s
+        subject = f"{pool.name}/{worker.id}"
+        ready_s = max(worker.since_s, memory["ready_s"].get(subject, now_s))
+        return worker.cpu.at_s < ready_s + known.whole_s(Signal.WORKER_CPU, subject, self.metric_window_s)
 
     def _value(self, worker: Worker, pool: Pool, known: Knowledge) -> float | None:
         subject = f"{pool.name}/{worker.id}"
