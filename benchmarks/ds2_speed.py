@@ -8,7 +8,8 @@ from elastream.core.knowledge import Knowledge
 from elastream.core.observation import Observation, OperatorWork, Pool, Query, Reading, Source
 from elastream.core.topology import Edge, Operator, Topology
 from elastream.policies.ds2.equations import TrueRates, required
-from elastream.policies.ds2.policy import DS2, DS2Memory
+from elastream.policies.ds2.memory import DS2Memory
+from elastream.policies.ds2.policy import DS2
 
 OPERATORS = 1_000
 RUNS = 20

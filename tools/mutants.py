@@ -662,6 +662,43 @@ MUTANTS = (
         test="tests/unit/test_launch_sessions.py::test_the_partitions_that_a_checkpoint_would_keep_are_left_alone",
     ),
     Mutant(
+        fault="DS2 multiplies healthy operators while another is unknown",
+        file="src/elastream/policies/ds2/equations.py",
+        before="if unknown or ratio is None or not threshold",
+        after="if ratio is None or not threshold",
+        test="tests/unit/policies/test_ds2.py::test_while_one_operator_is_unknown_the_healthy_ones_are_not_multiplied",
+    ),
+    Mutant(
+        fault="DS2 for micro-batches takes a half-empty wave for a full one",
+        file="src/elastream/policies/ds2/batches.py",
+        before="return slots_for(self.work_s, within_s, self.stages) if self.stages else self.work_s / within_s",
+        after="return self.work_s / within_s",
+        test="tests/stories/test_ds2.py::"
+        "test_on_micro_batches_the_published_form_stays_below_need_and_the_one_for_spark_does_not",
+    ),
+    Mutant(
+        fault="DS2 for micro-batches corrects from what it proposes",
+        file="src/elastream/policies/ds2/correction.py",
+        before="else ratio * pool.slots",
+        after="else ratio * (pool.slots - 1)",
+        test="tests/unit/policies/test_ds2_batches.py::test_from_the_present_size_the_ratio_multiplies_what_there_is",
+    ),
+    Mutant(
+        fault="DS2 for micro-batches pays for a batch that was late once",
+        file="src/elastream/policies/ds2/load.py",
+        before="if how.growth_rps < 0 or how.has_lasted}",
+        after="}",
+        test="tests/unit/policies/test_ds2_batches.py::"
+        "test_one_batch_that_was_late_is_no_shortfall_and_two_in_a_row_are",
+    ),
+    Mutant(
+        fault="DS2 for micro-batches shrinks after a single interval",
+        file="src/elastream/policies/ds2/policy.py",
+        before="max(found[pool.name], min(pool.wanted, most[pool.name]))",
+        after="found[pool.name]",
+        test="tests/unit/policies/test_ds2_batches.py::test_nothing_shrinks_before_ten_intervals_in_a_row_ask_for_less",
+    ),
+    Mutant(
         fault="DS2 rounds down",
         file="src/elastream/policies/ds2/equations.py",
         before="sized = math.ceil(unrounded * (1.0 + factor)) or 1",

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from elastream.core.observation import Trigger
 from elastream.policies import policies
 from elastream.simulator.continuous.model import (
     WARM,
@@ -16,8 +17,9 @@ from elastream.simulator.continuous.model import (
     RestartModel,
     own_pools,
 )
+from elastream.simulator.microbatch.model import ApplicationModel
 from elastream.simulator.run import Simulation
-from elastream.testing import Story, application, tell
+from elastream.testing import SinkBlocked, Story, application, tell
 from elastream.workloads import parse_workload
 
 # A million sentences per minute; a flatmap does a tenth of that, a count a million words of twenty per sentence.
@@ -123,6 +125,55 @@ def test_a_correction_that_helped_is_not_undone_while_the_load_stays() -> None:
     assert sum(after != before for before, after in pairwise(later)) <= 1
     assert any("the sources fall short of their rate" in reason for reason in story.reasons(from_s=600))
     assert story.backlog()[-1] < 60_000 * 20
+
+
+def test_on_micro_batches_the_published_form_stays_below_need_and_the_one_for_spark_does_not() -> None:
+    """80,000/s are 8.2 slots' worth of useful time. In 24 tasks that takes as long on eleven slots as on eight."""
+    published = tell(application(initial_workers=8, max_workers=40), "constant(80k)", "ds2", minutes=240)
+    assert max(published.wanted(from_s=600)) < 12
+    assert min(published.backlog(from_s=600)) > 80_000 * 15
+    for start in (1, 8, 20):
+        story = tell(application(initial_workers=start, max_workers=40), "constant(80k)", "ds2-spark", minutes=60)
+        assert set(story.wanted(from_s=600)) == {12}
+        assert max(story.backlog(from_s=900)) < 80_000 * 20
+    assert any("in waves of 24 tasks 12.0 slots do a batch in 10 s" in reason for reason in story.reasons())
+
+
+@pytest.mark.parametrize("start", [1, 20])
+@pytest.mark.parametrize(
+    ("name", "rate", "trigger_s", "needed"),
+    [
+        ("windowed-count", 40_000, 10.0, 5),
+        ("windowed-count", 100_000, 10.0, 12),
+        ("windowed-count", 60_000, 60.0, 8),
+        ("enrich", 120_000, 10.0, 24),
+        ("windowed-count", 70_000, 2.0, 12),
+    ],
+)
+def test_the_form_for_spark_reaches_a_size_that_is_enough_and_stays_there(
+    name: str, rate: int, trigger_s: float, needed: int, start: int
+) -> None:
+    app = triggered(application(name, initial_workers=start, max_workers=40), trigger_s)
+    story = tell(app, f"constant({rate})", "ds2-spark", minutes=60)
+    assert set(story.wanted(from_s=2400)) == {needed}
+    assert max(story.backlog(from_s=2400)) < rate * 2.2 * trigger_s
+
+
+def triggered(app: ApplicationModel, trigger_s: float) -> ApplicationModel:
+    queries = tuple(replace(query, trigger=Trigger(interval_s=trigger_s)) for query in app.queries)
+    return replace(app, queries=queries)
+
+
+def test_the_form_for_spark_does_not_pay_for_a_batch_that_was_late_once_and_works_off_an_outage() -> None:
+    """Twelve workers are just enough, and cannot work off in time what a sink leaves that stands still for long."""
+    app = application(initial_workers=12, max_workers=40)
+    once = tell(app, "constant(100k)", "ds2-spark", minutes=30, faults=[SinkBlocked(at_s=900, for_s=12)])
+    assert set(once.wanted(from_s=600)) == {12}
+    outage = tell(app, "constant(100k)", "ds2-spark", minutes=60, faults=[SinkBlocked(at_s=900, for_s=300)])
+    assert max(outage.wanted(from_s=900)) == 24
+    assert any("lag is to be gone in time" in reason for reason in outage.reasons(from_s=900))
+    assert set(outage.wanted(from_s=2700)) == {12}
+    assert max(outage.backlog(from_s=2400)) < 100_000 * 22
 
 
 def test_an_idle_query_goes_to_the_minimum() -> None:

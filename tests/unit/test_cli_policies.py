@@ -42,3 +42,14 @@ def test_what_a_policy_would_use_and_a_platform_lacks_is_named(capsys: pytest.Ca
     assert listed["gesscale"] == "runs with arrived for backpressure-time, without worker-place, place-choice"
     assert listed["thr-nlaware"] == "runs without worker-place, place-choice"
     assert listed["thr-nlunaware"] == "has all signals"
+
+
+def test_what_a_policy_does_to_micro_batches_is_said_where_there_are_any(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["policies", "--json"]) == 0
+    every = {one["name"]: one["platforms"] for one in json.loads(capsys.readouterr().out)}
+    caution = "on micro-batches it is too small by the stages that read a source; ds2-spark is not"
+    for platform in ("simulator", "spark"):
+        assert every["ds2-timely"][platform] == f"has all signals; {caution}"
+        assert every["ds2"][platform] == "has all signals; on micro-batches it may stay too small; ds2-spark does not"
+        assert every["ds2-spark"][platform] == "has all signals"
+    assert every["ds2-timely"]["dataflow"] == every["ds2"]["dataflow"] == "has all signals"

@@ -50,6 +50,13 @@ def test_policies_are_compared_side_by_side(capsys: pytest.CaptureFixture[str]) 
     assert "\x1b" not in out
 
 
+def test_a_run_says_what_its_policy_does_to_micro_batches(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*SHORT, "--policy", "ds2"]) == 0
+    assert capsys.readouterr().err.splitlines() == [
+        "ds2 on simulator: has all signals; on micro-batches it may stay too small; ds2-spark does not"
+    ]
+
+
 def test_without_a_promise_there_is_no_column_for_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(SHORT) == 0
     assert "in SLO" not in capsys.readouterr().out

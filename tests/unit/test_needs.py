@@ -1,7 +1,7 @@
 import pytest
 
 from elastream.core.errors import CannotRun
-from elastream.core.needs import Need, find_lack, find_stand_in, fit, require
+from elastream.core.needs import Need, find_caution, find_lack, find_stand_in, fit, require
 from elastream.core.signals import GLOSSARY, Signal
 
 BACKPRESSURE = Need(Signal.BACKPRESSURE_TIME, stand_ins=(Signal.QUEUE, Signal.BACKLOG_AGE))
@@ -55,3 +55,12 @@ def test_what_lacks_and_was_never_provided_or_is_not_needed_is_no_reason_to_hold
     assert find_lack((Need(Signal.ARRIVED),), {Signal.ARRIVED}, {Signal.QUEUE: "why"}) is None
     # What stands in always is nothing new.
     assert find_stand_in((BACKPRESSURE,), {Signal.QUEUE}, {Signal.ARRIVED: "why"}) is None
+
+
+def test_what_a_policy_says_of_itself_on_micro_batches_is_told_where_there_are_any() -> None:
+    class Careful:
+        on_batches = "it waits"
+
+    assert find_caution(Careful(), {Signal.BATCHES}) == "on micro-batches it waits"
+    assert find_caution(Careful(), {Signal.QUEUE}) is None
+    assert find_caution(object(), {Signal.BATCHES}) is None

@@ -50,6 +50,12 @@ def fit(needs: Sequence[Need], provides: AbstractSet[Signal]) -> Fit:
     )
 
 
+def find_caution(policy: object, provides: AbstractSet[Signal]) -> str | None:
+    """What a policy is to be known for where queries run micro-batches, if it says so of itself (`on_batches`)."""
+    told = getattr(policy, "on_batches", None) if Signal.BATCHES in provides else None
+    return f"on micro-batches {told}" if told else None
+
+
 def require(
     policy: str,
     platform: str,

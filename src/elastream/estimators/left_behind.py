@@ -79,6 +79,12 @@ def growth_rps(behind: Behind, query: Query, now_s: float, window_s: float) -> f
     return sum((at_s - middle_s) * records for at_s, records in chosen) / spread if spread else None
 
 
+def has_lasted(behind: Behind, query: Query) -> bool:
+    """Whether the last two samples both show records left behind: one alone may come from an accident."""
+    samples = _with_running(behind, query)
+    return len(samples) >= 2 and all(records > 0 for _, records in samples[-2:])
+
+
 def _with_running(behind: Behind, query: Query) -> list[list[float]]:
     """The samples, and what came while the running batch ran, if it has been running for too long already."""
     samples, arrived, began = behind["samples"], behind["arrived"], behind["began"]

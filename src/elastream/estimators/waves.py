@@ -7,12 +7,25 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from elastream.core.observation import Query
+
 
 class Stage(NamedTuple):
     """A part of the work that is cut into so many tasks."""
 
     tasks: int
     share: float
+
+
+def stages_of(query: Query) -> list[Stage]:
+    """How a batch of the query is cut, and which part of its work each cut is; empty where that is not known."""
+    busy = {work.name: work.busy_s.value for work in query.operators if work.busy_s is not None}
+    tasks = {operator.name: operator.partitions for operator in query.topology.operators}
+    cuts = [(busy.get(work.name), tasks.get(work.name) or work.tasks) for work in query.operators]
+    total = sum(busy.values())
+    if total <= 0 or not cuts or any(part is None or not number for part, number in cuts):
+        return []
+    return [Stage(tasks=number, share=part / total) for part, number in cuts if part is not None and number]
 
 
 def task_time_s(work_s: float, stages: Sequence[Stage], slots: int) -> float:

@@ -12,7 +12,7 @@ from elastream.core.credible import credible
 from elastream.core.decision import Decision
 from elastream.core.errors import ObservationFailed
 from elastream.core.log import log
-from elastream.core.needs import find_lack, find_stand_in, require
+from elastream.core.needs import find_caution, find_lack, find_stand_in, require
 from elastream.core.observation import Observation
 from elastream.core.protocols import Clock, Journal, Platform
 from elastream.core.tick import Tick
@@ -204,7 +204,8 @@ def checked(planner: Planner, platform: Platform, policy_name: str, first: Obser
     """
     lacks = {} if first is None else first.lacks
     fit = require(policy_name, platform.name, planner.policy.needs, platform.provides - lacks.keys(), lacks)
-    return f"{policy_name} on {platform.name}: {fit.sentence()}"
+    told = filter(None, (fit.sentence(), find_caution(planner.policy, platform.provides)))
+    return f"{policy_name} on {platform.name}: {'; '.join(told)}"
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """Policies by name. One policy, one file; its first paragraph says where it comes from."""
 
+import elastream.policies.ds2.presets  # noqa: F401 - registers them
 from elastream.policies.amadeus import Amadeus
 from elastream.policies.catalogue import policies, register_policy
 from elastream.policies.daedalus.policy import Daedalus

@@ -22,7 +22,7 @@ from elastream.core.observation import Observation, Pool, Query, RunningBatch
 from elastream.core.protocols import Policy
 from elastream.core.signals import Signal
 from elastream.estimators.batch_cost import NEAR, BatchCost, Doubt, batch_cost
-from elastream.estimators.waves import Stage, slots_for
+from elastream.estimators.waves import slots_for, stages_of
 from elastream.policies.catalogue import policies
 from elastream.policies.pace import Pace, pace
 from elastream.registry import setting
@@ -173,7 +173,7 @@ class LagProportional:
         work_s = cost.slot_s(rows) if excess or leaps else cost.likely_slot_s(rows)
         within_s = chosen.task_s(_driver_s(query, known, self.window_s))
         slots = work_s / within_s
-        stages = _stages(query) if alone and not _is_continuous(query) else []
+        stages = stages_of(query) if alone and not _is_continuous(query) else []
         whole = slots_for(work_s, within_s, stages) if stages else slots
         waits = f" and {excess:,.0f} records wait beyond one batch{_uneven(query)}" if excess else ""
         sentence = (
@@ -289,17 +289,6 @@ def _driver_s(query: Query, known: Knowledge, window_s: float) -> float:
 def _grow_s(now: Observation, known: Knowledge) -> float | None:
     """How long new workers take, where that was seen."""
     return max((took for pool in now.pools if (took := known.grow_s(pool.name)) is not None), default=None)
-
-
-def _stages(query: Query) -> list[Stage]:
-    """How a batch of the query is cut, and which part of its work each cut is; empty where that is not known."""
-    busy = {work.name: work.busy_s.value for work in query.operators if work.busy_s is not None}
-    tasks = {operator.name: operator.partitions for operator in query.topology.operators}
-    cuts = [(busy.get(work.name), tasks.get(work.name) or work.tasks) for work in query.operators]
-    total = sum(busy.values())
-    if total <= 0 or not cuts or any(part is None or not number for part, number in cuts):
-        return []
-    return [Stage(tasks=number, share=part / total) for part, number in cuts if part is not None and number]
 
 
 def _uneven(query: Query) -> str:

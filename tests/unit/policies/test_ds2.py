@@ -73,7 +73,7 @@ def test_word_count_on_heron_is_one_decision_after_a_minute() -> None:
     assert plans[-1].allocation == {"source": 1, "flatmap": 10, "count": 20}
 
 
-def test_the_presets_are_the_papers_runs() -> None:
+def test_the_presets_are_the_papers_runs_the_thesis_and_a_form_for_spark() -> None:
     found = {name: policies.build(name) for name in policies.presets() if name.startswith("ds2-")}
     assert {
         name: (built.interval_s, built.warm_up_s, built.activation)  # type: ignore[attr-defined]
@@ -85,6 +85,7 @@ def test_the_presets_are_the_papers_runs() -> None:
         "ds2-timely": (30.0, 30.0, 5),
         "ds2-kanis": (15.0, 0.0, 1),
         "ds2-kanis-lag": (15.0, 0.0, 1),
+        "ds2-spark": (30.0, 30.0, 1),
     }
 
 
@@ -189,7 +190,7 @@ def test_on_a_shared_pool_an_operator_that_was_never_measured_holds_the_pool() -
     )
     decision = decided(flow)
     assert (decision.kind, decision.allocation) == ("hold", {POOL: 2})
-    assert "count keeps its size: no useful time was measured" in decision.reason
+    assert "what count needs is not known: no useful time was measured" in decision.reason
 
 
 def test_a_stage_that_had_no_turn_is_judged_by_its_last_rates_for_a_while() -> None:
@@ -397,6 +398,24 @@ def _again(flow: Dataflow) -> Dataflow:
     return flow
 
 
+def test_while_one_operator_is_unknown_the_healthy_ones_are_not_multiplied() -> None:
+    """Half of what arrives is taken in; `map` and `sink` would be enough, and of `count` nothing is known."""
+
+    def flow(busy: float) -> Dataflow:
+        return Dataflow(
+            Doing("map", arrival_rps=1_000.0, in_rps=520.0, busy=0.52, workers=10),
+            Doing("count", after=("map",), in_rps=520.0, busy=busy, workers=2),
+            Doing("sink", after=("map",), in_rps=520.0, busy=0.26, workers=1),
+        )
+
+    unknown = decided(flow(0.0))
+    assert unknown.allocation == {"map": 10, "count": 2, "sink": 1}
+    assert "fall short" not in unknown.reason
+    known = decided(flow(0.5))
+    assert known.allocation == {"map": 20, "count": 4, "sink": 2}
+    assert "times 1.92" in known.reason
+
+
 def test_skew_makes_one_correction_that_does_not_help_and_is_not_repeated() -> None:
     """One instance gets half of all records, so the rate stays at 200/s from two instances on."""
     flow = Dataflow(
@@ -529,6 +548,8 @@ def test_two_queries_on_one_pool_add_up_and_one_that_has_ended_needs_nothing() -
         ({"over_provision": 0.9}, "over_provision must be at least 1"),
         ({"max_busy": 0.0}, "max_busy must be above 0 and at most 1"),
         ({"drain_s": 0.0}, "drain_s must be above 0"),
+        ({"shrink_after": 0}, "shrink_after must be at least 1"),
+        ({"catch_up_s": 0.0}, "catch_up_s must be above 0"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any], message: str) -> None:

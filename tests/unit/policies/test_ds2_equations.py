@@ -54,7 +54,8 @@ class Solved:
         self.sizes = {name: a.instances for name, a in self.answers.items() if isinstance(a, Required)}
         ratio = rate_ratio(target, {name: summed[name][3] for name in self.sources})
         threshold = case["target_rate_ratio_threshold"] or NO_THRESHOLD
-        self.final = corrected(self.sizes, self.present, ratio, threshold)
+        self.unknown = self.answers.keys() - self.sizes.keys()
+        self.final = corrected(self.sizes, self.present, ratio, threshold, self.unknown)
 
 
 @pytest.mark.parametrize("case", [vector for vector in vectors() if vector.values[0]["edge_case"] is None])
@@ -83,8 +84,9 @@ def test_where_the_authors_policy_answers_absurdly_there_is_a_reason_and_else_th
     assert all(isinstance(solved.answers[name], str) for name in absurd)
     if kind == "zero_rate":
         assert isinstance(solved.answers[where], str)
-    if SATURATED not in case["expected_offline"].values():
-        theirs_offline = case["expected_offline"]
+    theirs_offline = case["expected_offline"]
+    # A source that achieves nothing corrects by an infinite ratio there, and nothing here.
+    if absurd or SATURATED not in theirs_offline.values():
         assert solved.final == {name: max(1, theirs_offline[name]) for name in solved.final}
 
 
@@ -154,6 +156,20 @@ def test_the_correction_waits_until_the_equations_want_nothing_to_grow() -> None
     assert corrected({"a": 4, "b": 2}, {"a": 3, "b": 3}, 1.3, 1.0) == {"a": 4, "b": 2}
     assert corrected({"a": 4}, {"a": 4}, 1.3, 1.3) == {"a": 4}
     assert corrected({"a": 4}, {"a": 4}, None, 1.0) == {"a": 4}
+
+
+def test_while_the_size_of_one_operator_is_unknown_no_other_is_corrected() -> None:
+    """`count` has no true rate; the sources get half of what they want, and `map` and `sink` are large enough."""
+    edges = [("s", "map"), ("map", "count"), ("s", "sink")]
+    rates = {"map": TrueRates(10, 100.0, 100.0), "count": TrueRates(2, 0.0, 0.0), "sink": TrueRates(1, 100.0, 0.0)}
+    present, ratio = {"s": 1, "map": 10, "count": 2, "sink": 1}, rate_ratio({"s": 100.0}, {"s": 50.0})
+    answers = required(edges, {"s": 100.0}, rates)
+    sizes = {name: answer.instances for name, answer in answers.items() if isinstance(answer, Required)}
+    assert sizes == {"map": 10, "sink": 1}
+    assert corrected(sizes, present, ratio, 1.0, answers.keys() - sizes.keys()) == {"map": 10, "sink": 1}
+    known = required(edges, {"s": 100.0}, {**rates, "count": TrueRates(2, 200.0, 0.0)})
+    sizes = {name: answer.instances for name, answer in known.items() if isinstance(answer, Required)}
+    assert corrected(sizes, present, ratio, 1.0) == {"map": 20, "count": 2, "sink": 2}
 
 
 def test_the_rate_ratio_is_that_of_the_source_that_falls_short_most() -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from elastream.core.needs import Fit, Need
+    from elastream.core.protocols import Policy
     from elastream.core.signals import Signal
 
 
@@ -170,7 +171,7 @@ def _show(name: str, *, json: bool) -> None:
 
     settings, fits = known.settings(name), _fits(name)
     about = " ".join(_module_doc(name).split())
-    needs = _needs(name)
+    needs = _needs(_usual(name))
     if json:
         shown: dict[str, Any] = {"name": name, "doc": known.doc(name), "about": about, "platforms": fits}
         print_json({**shown, "needs": _needs_json(needs), "settings": settings_json(settings)})
@@ -186,31 +187,38 @@ def _show(name: str, *, json: bool) -> None:
     print_settings(screen, settings)
 
 
-def _needs(name: str) -> tuple[Need, ...]:
-    """What a policy with its defaults cannot do without."""
+def _usual(name: str) -> Policy[Any] | None:
+    """A policy with its defaults."""
     from elastream.policies import policies as known
 
     try:
-        return known.build(name).needs
+        return known.build(name)
     except Exception:
         # Some policy cannot be built without settings, on which its needs may depend; one of others may fail anyhow.
-        return ()
+        return None
+
+
+def _needs(policy: Policy[Any] | None) -> tuple[Need, ...]:
+    """What a policy cannot do without."""
+    return () if policy is None else policy.needs
 
 
 def _fits(name: str) -> dict[str, str]:
-    from elastream.core.needs import fit
+    from elastream.core.needs import find_caution, fit
 
+    policy = _usual(name)
     return {
-        platform: _sentence(fit(_needs(name), provides), _lacking(name, provides))
+        platform: _sentence(fit(_needs(policy), provides), _lacking(name, provides), find_caution(policy, provides))
         for platform, provides in platforms().items()
     }
 
 
-def _sentence(found: Fit, lacks: Sequence[Signal]) -> str:
-    if not found.runs or not lacks:
+def _sentence(found: Fit, lacks: Sequence[Signal], caution: str | None) -> str:
+    if not found.runs:
         return found.sentence()
     runs = found.sentence() + "," if found.standing_in else "runs"
-    return f"{runs} without {', '.join(lacks)}"
+    fits = f"{runs} without {', '.join(lacks)}" if lacks else found.sentence()
+    return f"{fits}; {caution}" if caution else fits
 
 
 def _lacking(name: str, provides: AbstractSet[Signal]) -> list[Signal]:

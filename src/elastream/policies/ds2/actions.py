@@ -36,6 +36,8 @@ class DS2Change(TypedDict):
     achieved: float
     """Share of the arrival rate."""
     is_corrected: bool
+    is_for_lag: bool
+    """Whether it was corrected to work off lag, and not because the query fell behind."""
 
 
 class Acted(TypedDict):
@@ -144,7 +146,7 @@ def judged(acted: Acted, load_rps: float, ratio: float | None, noise: float, lea
     gain, lacked = achieved_share(ratio) - change["achieved"], 1.0 - change["achieved"]
     if achieved_share(ratio) >= 1.0 - noise or gain >= least_gain * lacked > 0:
         after["useless"] = None
-        if change["is_corrected"]:
+        if change["is_corrected"] and not change["is_for_lag"]:
             after["enough"] = {"load_rps": load_rps, "times": 1, "allocation": change["after"]}
         return after
     times = acted["useless"]["times"] + 1 if holds(acted["useless"], load_rps) and acted["useless"] else 1

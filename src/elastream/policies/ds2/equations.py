@@ -9,7 +9,7 @@ of a number. What no record will reach needs nothing, whatever its rate.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
@@ -82,13 +82,18 @@ def rate_ratio(target_rps: Mapping[str, float], achieved_rps: Mapping[str, float
 
 
 def corrected(
-    sizes: Mapping[str, int], present: Mapping[str, int], ratio: float | None, threshold: float
+    sizes: Mapping[str, int],
+    present: Mapping[str, int],
+    ratio: float | None,
+    threshold: float,
+    unknown: Collection[str] = (),
 ) -> dict[str, int]:
     """The sizes times the ratio, where the equations want nothing to grow and yet the sources fall short.
 
-    What keeps them from their rate is then a cost that useful time does not show.
+    What keeps them from their rate is then a cost that useful time does not show. While the size of one is `unknown`
+    it may be that one, and no other is corrected for it.
     """
-    if ratio is None or not threshold < ratio < math.inf:
+    if unknown or ratio is None or not threshold < ratio < math.inf:
         return dict(sizes)
     if any(size > present.get(name, size) for name, size in sizes.items()):
         return dict(sizes)

@@ -29,6 +29,8 @@ class Totals(TypedDict):
     """'query/source' -> records arrived, and when that was true."""
     queues: dict[str, float]
     """'query/operator' -> records that wait in front of it, where that is known."""
+    drivers: dict[str, list[float]]
+    """Query -> batches that have finished, and seconds of them in which only the driver worked."""
 
 
 Grown = tuple[float, float | None, float]
@@ -43,6 +45,7 @@ def totals(now: Observation) -> Totals:
     work: dict[str, Numbers] = {}
     logs: dict[str, list[float]] = {}
     queues: dict[str, float] = {}
+    drivers: dict[str, list[float]] = {}
     for query in now.queries:
         for done in query.operators:
             if done.records_in is not None and done.busy_s is not None:
@@ -50,10 +53,12 @@ def totals(now: Observation) -> Totals:
                 work[f"{query.id}/{done.name}"] = [done.records_in.value, out, done.busy_s.value]
             if done.queue is not None:
                 queues[f"{query.id}/{done.name}"] = done.queue.value
+        if query.batches is not None and query.driver_s is not None:
+            drivers[query.id] = [query.batches.value, query.driver_s.value]
         for source in query.sources:
             if source.arrived is not None:
                 logs[f"{query.id}/{source.name}"] = list(source.arrived)
-    return {"at_s": now.at_s, "work": work, "logs": logs, "queues": queues}
+    return {"at_s": now.at_s, "work": work, "logs": logs, "queues": queues, "drivers": drivers}
 
 
 def growth(began: Totals, ended: Totals) -> dict[str, Grown]:
@@ -84,6 +89,16 @@ def true_rates(grown: Mapping[str, Grown], at_s: float, max_busy: float) -> dict
             per_s = max_busy / useful_s
             rates[name] = [taken * per_s, None if given is None else given * per_s, at_s]
     return rates
+
+
+def driver_times(before: Mapping[str, float], began: Totals, ended: Totals, now: Observation) -> dict[str, float]:
+    """Of every query, the driver's seconds of a batch within an interval, or before where none has finished in it."""
+    found = {query.id: before[query.id] for query in now.queries if query.id in before}
+    for name, (batches, driver_s) in ended["drivers"].items():
+        first, first_s = began["drivers"].get(name, (batches, driver_s))
+        if batches > first and driver_s >= first_s:
+            found[name] = (driver_s - first_s) / (batches - first)
+    return found
 
 
 def parts_of_output(query: Query, before: Parts, grown: Mapping[str, Grown], began: Totals, ended: Totals) -> Parts:

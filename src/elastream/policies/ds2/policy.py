@@ -21,7 +21,11 @@ Where this departs from the paper:
   and then asked for again.
 - Off unless asked for, as proposed in an evaluation of DS2 (Kanis, TU Delft 2023, section 8.3): operators that can
   never be busy all of the time (`max_busy`), and sizes that also work off the lag, that of the change to come included
-  (`drain_s`). Its over-provisioning by 1.2 is `factor=0.2`, or the guard `over_provision` on the rounded sizes.
+  (`drain_s`). Its over-provisioning by 1.2 is `over_provision`.
+- Off unless asked for, and on in `ds2-spark`: on micro-batches the published form can stay below need, because useful
+  time omits the driver's time and half-empty waves of tasks, and a correction of what it proposes may be no more than
+  the present size. That form counts both (`batches`), corrects from the present size (`correct`), works off the lag
+  (`catch_up_s`) and shrinks once ten intervals agree (`shrink_after`).
 
 The authors' code ignores shrinking by one (`ignore_down=1`), has no correction on line (`target_rate_ratio` very
 large), and counts intervals for activation without combining them.
@@ -31,16 +35,16 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from statistics import median_high
-from typing import ClassVar, Literal, NamedTuple, TypedDict
+from typing import ClassVar, Literal
 
-from elastream.core.decision import Decision, Json
+from elastream.core.decision import Decision
 from elastream.core.errors import BadInput
 from elastream.core.knowledge import Knowledge
 from elastream.core.needs import Need
-from elastream.core.observation import Observation, Query
+from elastream.core.observation import Observation
 from elastream.core.protocols import Policy
 from elastream.core.signals import Signal
-from elastream.estimators.left_behind import Behind, growth_rps, records_behind, watched
+from elastream.estimators.left_behind import records_behind, watched
 from elastream.policies.catalogue import policies
 from elastream.policies.ds2.actions import (
     Acted,
@@ -55,66 +59,22 @@ from elastream.policies.ds2.actions import (
     settled,
     with_floor,
 )
-from elastream.policies.ds2.equations import corrected, rate_ratio
+from elastream.policies.ds2.correction import Corrected, from_present, from_proposal
 from elastream.policies.ds2.interval import (
     Numbers,
-    Parts,
     Totals,
-    arrivals,
+    driver_times,
     growth,
     parts_of_output,
-    reading_rps,
     totals,
     true_rates,
 )
+from elastream.policies.ds2.load import Load, load_of
+from elastream.policies.ds2.memory import DS2Memory, Interval, evidence_of, unknown
 from elastream.policies.ds2.sizing import Rounding, Rules, Sizing, Sources, has_own_pools, sized
 from elastream.registry import setting
 
-_NO_CORRECTION = 1e9  # arrival over achieved rate that no query has
-
 _COMBINE: Mapping[str, Callable[[list[int]], int]] = {"median": median_high, "maximum": max}
-
-
-class Interval(TypedDict):
-    """What the last interval came to."""
-
-    unknown: str | None
-    """Why nothing can be decided."""
-    sizes: dict[str, int]
-    slots: dict[str, float]
-    sentence: str
-    load_rps: float
-    ratio: float | None
-    """Rate that arrives over the rate achieved."""
-    is_corrected: bool
-
-
-class DS2Memory(TypedDict):
-    """What DS2 remembers."""
-
-    began: Totals | None
-    """The totals when the present interval began."""
-    is_disturbed: bool
-    """Whether a query was down during the present interval."""
-    wanted: dict[str, int]
-    warm_until_s: float
-    rates: dict[str, Numbers]
-    parts: dict[str, Parts]
-    """Of every query, how the output of operators that feed several others is parted."""
-    behind: dict[str, Behind]
-    interval: Interval | None
-    proposals: list[dict[str, int]]
-    """Sizes that the last intervals asked for, since the last change."""
-    acted: Acted
-
-
-class _Load(NamedTuple):
-    """What arrived during an interval."""
-
-    flows: dict[str, dict[str, float]]
-    """Query -> operator that reads a source -> records per second."""
-    rps: float
-    ratio: float | None
 
 
 @policies.register("ds2")
@@ -127,6 +87,7 @@ class DS2:
     warm_at_start: bool = setting(False, doc="warm up also when a run begins, as the paper's runs on Flink did")
     activation: int = setting(1, doc="intervals that are considered together before a change")
     combine: Literal["median", "maximum"] = setting("median", doc="what is made of the sizes of several intervals")
+    shrink_after: int = setting(1, doc="intervals in a row that must ask for less before anything shrinks")
     target_rate_ratio: float = setting(1.0, doc="sizes are corrected if arrival rate over achieved rate exceeds this")
     most_ratio: float = setting(2.0, doc="a ratio beyond this comes from skew or a straggler and corrects nothing")
     rate_noise: float = setting(0.01, doc="a shortfall of so little is noise and not corrected; 0 in the paper")
@@ -146,6 +107,16 @@ class DS2:
     drain_s: float | None = setting(
         None, doc="also work off the lag within this time, and what a change will add to it"
     )
+    batches: Literal["ignore", "count"] = setting(
+        "ignore", doc="count what slots cannot help in a micro-batch: the driver's time and half-empty waves of tasks"
+    )
+    correct: Literal["proposal", "present"] = setting(
+        "proposal",
+        doc="what a shortfall multiplies: the sizes that the equations propose, as published, or the present",
+    )
+    catch_up_s: float | None = setting(
+        None, doc="lag that is not gone within this time is a shortfall too, and nothing shrinks while there is any"
+    )
     rescale_s: float | None = setting(
         None, doc="how long a change stops the query; without it, as long as the last one took"
     )
@@ -156,20 +127,29 @@ class DS2:
     def __post_init__(self) -> None:
         _check("interval_s", self.interval_s > 0, "must be above 0")
         _check("activation", self.activation >= 1, "must be at least 1")
+        _check("shrink_after", self.shrink_after >= 1, "must be at least 1")
         _check("target_rate_ratio", self.target_rate_ratio >= 1, "must be at least 1")
         _check("factor", self.factor >= 0, "must be at least 0")
         _check("over_provision", self.over_provision >= 1, "must be at least 1")
         _check("max_busy", 0 < self.max_busy <= 1, "must be above 0 and at most 1")
         _check("drain_s", self.drain_s is None or self.drain_s > 0, "must be above 0")
+        _check("catch_up_s", self.catch_up_s is None or self.catch_up_s > 0, "must be above 0")
 
     damped: ClassVar[bool] = True
     """It waits by itself before it changes again: no guard has to."""
+
+    @property
+    def on_batches(self) -> str | None:
+        """What it is to be known for where queries run micro-batches."""
+        if self.sources == "leave":
+            return "it is too small by the stages that read a source; ds2-spark is not"
+        return "it may stay too small; ds2-spark does not" if self.batches == "ignore" else None
 
     def start(self) -> DS2Memory:
         """Nothing was measured."""
         return {
             "began": None, "is_disturbed": False, "wanted": {}, "warm_until_s": 0.0, "rates": {}, "parts": {},
-            "behind": {}, "interval": None, "proposals": [], "acted": nothing(),
+            "behind": {}, "driver_s": {}, "interval": None, "proposals": [], "acted": nothing(),
         }  # fmt: skip
 
     def learn(self, memory: DS2Memory, now: Observation, last: Decision | None) -> DS2Memory:
@@ -193,7 +173,7 @@ class DS2:
             return Decision.hold(now, f"no interval of {self.interval_s:g} s has been measured since the last change")
         if interval["unknown"] is not None:
             return Decision.hold(now, interval["unknown"])
-        evidence, sentence = _evidence(interval), interval["sentence"]
+        evidence, sentence = evidence_of(interval), interval["sentence"]
         back = memory["acted"]["back"]
         if back is not None:
             return Decision(
@@ -209,11 +189,14 @@ class DS2:
         return Decision(allocation=allocation, reason=sentence, evidence=evidence)
 
     def _combined(self, now: Observation, proposals: list[dict[str, int]]) -> dict[str, int]:
-        """Of every pool, the median or the largest size that the intervals asked for."""
-        combine = _COMBINE[self.combine]
-        if len(proposals) == 1:
-            return proposals[0]
-        return {pool.name: combine([sizes[pool.name] for sizes in proposals]) for pool in now.pools}
+        """Of every pool, the median or largest size that intervals asked for; less only if enough of them agree."""
+        combine, last = _COMBINE[self.combine], proposals[-self.activation :]
+        found = {pool.name: combine([sizes[pool.name] for sizes in last]) for pool in now.pools}
+        if self.shrink_after == 1:
+            return found
+        is_early, lately = len(proposals) < self.shrink_after, proposals[-self.shrink_after :]
+        most = {pool.name: pool.wanted if is_early else max(sizes[pool.name] for sizes in lately) for pool in now.pools}
+        return {pool.name: max(found[pool.name], min(pool.wanted, most[pool.name])) for pool in now.pools}
 
     def _hindrance(
         self, now: Observation, allocation: Mapping[str, int], memory: DS2Memory, interval: Interval
@@ -265,6 +248,7 @@ class DS2:
                 "load_rps": interval["load_rps"],
                 "achieved": achieved_share(interval["ratio"]),
                 "is_corrected": interval["is_corrected"],
+                "is_for_lag": interval["is_for_lag"],
             }
             if self.drain_s is None:
                 # Sizes that also work off lag go up and down with it.
@@ -281,18 +265,22 @@ class DS2:
             query.id: parts_of_output(query, memory["parts"].get(query.id, {}), grown, began, ended)
             for query in now.queries
         }
-        after: DS2Memory = {**memory, "began": ended, "rates": rates, "parts": parts, "is_disturbed": False}
+        driver_s = driver_times(memory["driver_s"], began, ended, now)
+        after: DS2Memory = {
+            **memory, "began": ended, "rates": rates, "parts": parts, "driver_s": driver_s, "is_disturbed": False,
+        }  # fmt: skip
         load = self._why_ignored(memory, began) or self._load(after, began, ended, now)
         if isinstance(load, str):
-            after["interval"] = _unknown(load)
+            after["interval"] = unknown(load)
             return after
-        after["acted"] = judged(
-            memory["acted"], load.rps, load.ratio,
-            noise=self.rate_noise, least_gain=self.least_gain, harm=self.roll_back,
-        )  # fmt: skip
+        if load.is_seen:
+            after["acted"] = judged(
+                memory["acted"], load.rps, load.ratio,
+                noise=self.rate_noise, least_gain=self.least_gain, harm=self.roll_back,
+            )  # fmt: skip
         after["interval"] = interval = self._asked(after, load, now)
         if interval["unknown"] is None:
-            after["proposals"] = [*memory["proposals"], interval["sizes"]][-self.activation :]
+            after["proposals"] = [*memory["proposals"], interval["sizes"]][-max(self.activation, self.shrink_after) :]
         return after
 
     def _why_ignored(self, memory: DS2Memory, began: Totals) -> str | None:
@@ -311,34 +299,16 @@ class DS2:
         kept = {name: rate for name, rate in before.items() if name in exist and (rate[2] or 0.0) >= oldest_s}
         return kept | fresh
 
-    def _load(self, memory: DS2Memory, began: Totals, ended: Totals, now: Observation) -> _Load | str:
-        """What arrived during an interval, and how much of it was achieved; or why that is not known."""
-        target: dict[str, float] = {}
-        achieved: dict[str, float] = {}
-        flows: dict[str, dict[str, float]] = {}
-        for query in now.queries:
-            if query.phase == "terminated":
-                continue
-            arriving = arrivals(query, began, ended)
-            if isinstance(arriving, str):
-                return arriving
-            flow = reading_rps(query, arriving)
-            if isinstance(flow, str):
-                return flow
-            flows[query.id], target[query.id] = flow, sum(arriving.values())
-            achieved[query.id] = target[query.id] - self._shortfall(memory, query, now)
-        return _Load(flows, sum(target.values()), rate_ratio(target, achieved))
-
-    def _shortfall(self, memory: DS2Memory, query: Query, now: Observation) -> float:
-        """By how many records per second a query falls behind, from what was seen since the last change."""
-        behind = memory["behind"][query.id]
-        since: Behind = {**behind, "samples": [at for at in behind["samples"] if at[0] >= memory["warm_until_s"]]}
-        growth = growth_rps(since, query, now.at_s, self.interval_s)
-        # Who has nothing left behind keeps up, whatever came within the interval.
-        return max(0.0, growth) if growth is not None and records_behind(since, query) else 0.0
+    def _load(self, memory: DS2Memory, began: Totals, ended: Totals, now: Observation) -> Load | str:
+        """What arrived during an interval, and how much of it was achieved since the last change."""
+        return load_of(
+            now, began, ended, memory["behind"],
+            since_s=memory["warm_until_s"], window_s=self.interval_s, catch_up_s=self.catch_up_s,
+        )  # fmt: skip
 
     def _sized(self, memory: DS2Memory, flows: Mapping[str, dict[str, float]], now: Observation) -> Sizing:
-        rules = Rules(rounding=self.rounding, sources=self.sources, factor=self.factor)
+        driver_s = memory["driver_s"] if self.batches == "count" else None
+        rules = Rules(rounding=self.rounding, sources=self.sources, factor=self.factor, driver_s=driver_s)
         slow = serial(memory["acted"], now, memory["rates"], self.least_gain)
         if self.drain_s is None:
             return sized(now, flows, memory["rates"], slow, rules, memory["parts"])
@@ -375,43 +345,43 @@ class DS2:
     def _enlarged(self, sizes: Mapping[str, int]) -> dict[str, int]:
         return {pool: math.ceil(size * self.over_provision - 1e-9) for pool, size in sizes.items()}
 
-    def _asked(self, memory: DS2Memory, load: _Load, now: Observation) -> Interval:
+    def _asked(self, memory: DS2Memory, load: Load, now: Observation) -> Interval:
         """What an interval asks for."""
         sizing = self._sized(memory, load.flows, now)
         if not sizing.slots and (sizing.unknown or not now.queries):
-            return _unknown(sizing.sentence() if now.queries else "no query runs")
-        acted, wanted = memory["acted"], now.wanted()
-        sizes = with_floor(self._enlarged(sizing.workers(now)), acted["enough"], load.rps)
-        # Where the ratio is within the noise, or a correction did not help before, the equations have the last word.
-        threshold = max(self.target_rate_ratio, 1.0 + self.rate_noise)
-        is_vain = holds(acted["uncorrected"], load.rps) or (load.ratio or 0.0) > self.most_ratio
-        final = sizes if is_vain else corrected(sizes, wanted, load.ratio, threshold)
-        sentence = sizing.sentence()
-        if self.over_provision > 1:
-            sentence += f"; times {self.over_provision:g} on top"
-        if final != sizes:
-            sentence += f"; times {load.ratio:.2f}, for the sources fall short of their rate by that"
+            return unknown(sizing.sentence() if now.queries else "no query runs")
+        wanted = now.wanted()
+        sizes = with_floor(self._enlarged(sizing.workers(now)), memory["acted"]["enough"], load.rps)
+        final = self._corrected(sizes, sizing, load, memory["acted"], now)
+        on_top = f"; times {self.over_provision:g} on top" if self.over_provision > 1 else ""
         return {
             "unknown": None,
-            "sizes": {**wanted, **final},
+            "sizes": {**wanted, **final.sizes},
             "slots": sizing.slots,
-            "sentence": sentence,
+            "sentence": sizing.sentence() + on_top + final.sentence,
             "load_rps": load.rps,
             "ratio": load.ratio,
-            "is_corrected": final != sizes,
+            "is_corrected": final.sizes != sizes,
+            "is_for_lag": final.is_for_lag,
         }
 
-
-def _unknown(reason: str) -> Interval:
-    return {
-        "unknown": reason, "sizes": {}, "slots": {}, "sentence": reason,
-        "load_rps": 0.0, "ratio": None, "is_corrected": False,
-    }  # fmt: skip
-
-
-def _evidence(interval: Interval) -> dict[str, Json]:
-    evidence: dict[str, Json] = {f"slots/{pool}": slots for pool, slots in interval["slots"].items()}
-    return {**evidence, "arrival_rps": interval["load_rps"], "rate_ratio": interval["ratio"]}
+    def _corrected(
+        self, sizes: dict[str, int], sizing: Sizing, load: Load, acted: Acted, now: Observation
+    ) -> Corrected:
+        """The sizes after a shortfall has been corrected."""
+        # Where a correction did not help before, or could not, the equations have the last word.
+        if holds(acted["uncorrected"], load.rps) or (load.arrival_ratio or 0.0) > self.most_ratio:
+            return Corrected(sizes)
+        # Where the ratio is within the noise nothing is corrected.
+        threshold = max(self.target_rate_ratio, 1.0 + self.rate_noise)
+        if self.correct == "proposal":
+            return from_proposal(sizes, sizing, load, now, threshold)
+        found = from_present(sizes, sizing, load, now, threshold, self.most_ratio)
+        if self.catch_up_s is None or not load.waits:
+            return found
+        wanted = now.wanted()
+        kept = {name: max(size, wanted[name]) for name, size in found.sizes.items()}
+        return found._replace(sizes=kept)
 
 
 def _check(name: str, holds: bool, rule: str) -> None:
@@ -420,29 +390,3 @@ def _check(name: str, holds: bool, rule: str) -> None:
 
 
 _: type[Policy[DS2Memory]] = DS2
-
-policies.preset(
-    "ds2-heron-wordcount", of="ds2", doc="DS2 as it ran word count on Heron: 60 s, no warm-up, activation 1",
-    interval_s=60.0, warm_up_s=0.0, activation=1, rounding="per_operator",
-)  # fmt: skip
-policies.preset(
-    "ds2-dynamic-wordcount", of="ds2", doc="DS2 as it followed a moving rate on Flink: 10 s, 30 s, activation 1",
-    interval_s=10.0, warm_up_s=30.0, warm_at_start=True, activation=1, rounding="per_operator",
-)  # fmt: skip
-policies.preset(
-    "ds2-convergence", of="ds2", doc="DS2 in the paper's convergence runs: 30 s, warm-up 30 s, activation 5",
-    interval_s=30.0, warm_up_s=30.0, warm_at_start=True, activation=5, rounding="per_operator",
-)  # fmt: skip
-policies.preset(
-    "ds2-timely", of="ds2", doc="DS2 on Timely: as in the convergence runs; sizes add up, sources do not count",
-    interval_s=30.0, warm_up_s=30.0, warm_at_start=True, activation=5, rounding="per_operator", sources="leave",
-)  # fmt: skip
-policies.preset(
-    "ds2-kanis", of="ds2", doc="DS2 as the thesis ran it: every 15 s, whole sizes times 1.2, no correction on line",
-    interval_s=15.0, warm_up_s=0.0, over_provision=1.2, target_rate_ratio=_NO_CORRECTION, rounding="per_operator",
-)  # fmt: skip
-policies.preset(
-    "ds2-kanis-lag", of="ds2", doc="what the thesis proposes instead: lag counts, that of the change too; busy for 0.9",
-    interval_s=15.0, warm_up_s=0.0, max_busy=0.9, drain_s=300.0, target_rate_ratio=_NO_CORRECTION,
-    rounding="per_operator",
-)  # fmt: skip

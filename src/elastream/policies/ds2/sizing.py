@@ -14,6 +14,7 @@ from typing import Literal
 
 from elastream.core.observation import Observation, Query
 from elastream.core.topology import Operator
+from elastream.policies.ds2.batches import BatchWork, batch_work
 from elastream.policies.ds2.equations import Answer, Required, TrueRates, required
 from elastream.policies.ds2.interval import Numbers, Parts
 
@@ -31,6 +32,8 @@ class Rules:
     rounding: Rounding
     sources: Sources
     factor: float
+    driver_s: Mapping[str, float] | None = None
+    """Query -> seconds of a batch in which only the driver works; None: what slots cannot help is not counted."""
 
 
 @dataclass(slots=True)
@@ -45,6 +48,8 @@ class Sizing:
     """Pool -> why it is left alone."""
     needs: list[tuple[float, str, Required]] = field(default_factory=list)
     """Slots, the operator that needs them, and why."""
+    batches: dict[str, list[BatchWork]] = field(default_factory=dict)
+    """Pool -> the batches that run in it, where what slots cannot help is counted."""
 
     def workers(self, now: Observation) -> dict[str, int]:
         """Workers for the pools that can be sized."""
@@ -60,6 +65,8 @@ class Sizing:
         parts += kept[:_NAMED]
         if len(kept) > _NAMED:
             parts.append(f"{len(kept) - _NAMED} more keep their size")
+        shared = [batch for pool, batches in self.batches.items() if pool in self.slots for batch in batches]
+        parts += [batch.sentence() for batch in shared[:_NAMED]]
         return "; ".join(parts) or "no operator runs"
 
 
@@ -82,21 +89,27 @@ def sized(
     """Slots for every pool. `flows` says of every query what arrives at the operators that read its sources, `parts`
     how the output of its operators is parted."""
     sizing, own = Sizing(), has_own_pools(now)
+    is_alone = sum(query.phase != "terminated" for query in now.queries) == 1
     for query in now.queries:
         if query.phase == "terminated":
             # It needs nothing any more, and what it used is free.
             for operator in query.topology.operators:
                 sizing.slots.setdefault(operator.pool, 0.0)
             continue
-        answers = _answers(query, flows[query.id], rates, rules, parts.get(query.id, {}))
+        answers, before = _answers(query, flows[query.id], rates, rules, parts.get(query.id, {})), dict(sizing.slots)
         for operator in query.topology.operators:
             if operator.name not in answers:
                 _leave(sizing, operator, own, rules)
                 continue
             tag = not operator.parallel or (bool(serial) and f"{query.id}/{operator.name}" in serial)
             _add(sizing, operator, answers[operator.name], own, tag, rules)
-    for pool in {**sizing.unknown, **sizing.left}:
-        sizing.slots.pop(pool, None)
+        if rules.driver_s is not None and not own:
+            _fit_batches(sizing, query, before, rules.driver_s.get(query.id, 0.0), is_alone)
+    for name in {**sizing.unknown, **sizing.left}:
+        slots = sizing.slots.pop(name, 0.0)
+        # A stage that no batch has come to yet keeps those before it waiting for as long as they take on too few slots.
+        if rules.driver_s is not None and not own and slots > now.pool(name).wanted * now.pool(name).slots_per_worker:
+            sizing.slots[name] = slots
     return sizing
 
 
@@ -148,7 +161,8 @@ def _add(sizing: Sizing, operator: Operator, answer: Answer, own: bool, serial: 
         sizing.left[pool] = f"{operator.name} is not data-parallel and keeps its size"
         return
     if isinstance(answer, str):
-        sizing.unknown[pool] = f"{operator.name} keeps its size: {answer}"
+        what = f"{operator.name} keeps its size" if own else f"what {operator.name} needs is not known"
+        sizing.unknown[pool] = f"{what}: {answer}"
         return
     slots = answer.unrounded * (1.0 + rules.factor)
     if serial:
@@ -159,6 +173,16 @@ def _add(sizing: Sizing, operator: Operator, answer: Answer, own: bool, serial: 
         slots = float(max(1, math.ceil(slots - 1e-9)))
     sizing.slots[pool] = sizing.slots.get(pool, 0.0) + slots
     sizing.needs.append((slots, operator.name, answer))
+
+
+def _fit_batches(sizing: Sizing, query: Query, before: Mapping[str, float], driver_s: float, is_alone: bool) -> None:
+    """What a query adds to a shared pool becomes the slots that end its batches in time."""
+    for pool, slots in sizing.slots.items():
+        added = slots - before.get(pool, 0.0)
+        batch = batch_work(query, added, driver_s, is_alone=is_alone) if added > 0 else None
+        if batch is not None:
+            sizing.slots[pool] = before.get(pool, 0.0) + batch.slots()
+            sizing.batches.setdefault(pool, []).append(batch)
 
 
 def _need(slots: float, name: str, answer: Required) -> str:
