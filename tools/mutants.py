@@ -686,10 +686,10 @@ MUTANTS = (
     Mutant(
         fault="DS2 for micro-batches pays for a batch that was late once",
         file="src/elastream/policies/ds2/load.py",
-        before="if how.growth_rps < 0 or how.has_lasted}",
-        after="}",
+        before="growth = growth if surely_grows(since, now_s, watch.window_s) else 0.0",
+        after="pass",
         test="tests/unit/policies/test_ds2_batches.py::"
-        "test_one_batch_that_was_late_is_no_shortfall_and_two_in_a_row_are",
+        "test_one_batch_that_was_late_is_no_shortfall_and_neither_are_batches_that_are_now_more_and_now_less_so",
     ),
     Mutant(
         fault="DS2 for micro-batches shrinks after a single interval",

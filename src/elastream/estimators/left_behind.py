@@ -6,11 +6,14 @@ beyond what one trigger interval brings. In between, the backlog of a batch rise
 
 from __future__ import annotations
 
+import math
 from typing import TypedDict
 
 from elastream.core.observation import Query
 
 _KEPT = 128
+# A slope of more standard errors than this is hardly an accident.
+_SURE = 2.0
 _ASAP_S = 5.0
 """How long batches may be where the trigger is as fast as possible."""
 
@@ -69,20 +72,37 @@ def growth_rps(behind: Behind, query: Query, now_s: float, window_s: float) -> f
 
     Where batches are longer than the window, the last two samples stand for it.
     """
-    samples = _with_running(behind, query)
+    line = _line(_chosen(_with_running(behind, query), now_s, window_s, least=2))
+    return None if line is None else line[0]
+
+
+def surely_grows(behind: Behind, now_s: float, window_s: float) -> bool:
+    """Whether it falls further behind beyond doubt: by more than the samples scatter, and at least three of them.
+
+    A batch that hangs is no sample: what it waits for may have nothing to do with how many there are to work.
+    """
+    line = _line(_chosen(behind["samples"], now_s, window_s, least=3))
+    return len(behind["samples"]) >= 3 and line is not None and line[0] > _SURE * line[1]
+
+
+def _chosen(samples: list[list[float]], now_s: float, window_s: float, least: int) -> list[list[float]]:
+    """The samples of a window, or the last ones where there are too few in it."""
     inside = [sample for sample in samples if sample[0] > now_s - window_s]
-    chosen = inside if len(inside) >= 2 else samples[-2:]
-    if len(chosen) < 2:
+    return inside if len(inside) >= least else samples[-least:]
+
+
+def _line(samples: list[list[float]]) -> tuple[float, float] | None:
+    """The slope of a line through samples, and its standard error."""
+    if len(samples) < 2:
         return None
-    middle_s = sum(at_s for at_s, _ in chosen) / len(chosen)
-    spread = sum((at_s - middle_s) ** 2 for at_s, _ in chosen)
-    return sum((at_s - middle_s) * records for at_s, records in chosen) / spread if spread else None
-
-
-def has_lasted(behind: Behind, query: Query) -> bool:
-    """Whether the last two samples both show records left behind: one alone may come from an accident."""
-    samples = _with_running(behind, query)
-    return len(samples) >= 2 and all(records > 0 for _, records in samples[-2:])
+    middle_s = sum(at_s for at_s, _ in samples) / len(samples)
+    mean = sum(records for _, records in samples) / len(samples)
+    spread = sum((at_s - middle_s) ** 2 for at_s, _ in samples)
+    if not spread:
+        return None
+    slope = sum((at_s - middle_s) * records for at_s, records in samples) / spread
+    left_over = sum((records - mean - slope * (at_s - middle_s)) ** 2 for at_s, records in samples)
+    return slope, math.sqrt(left_over / max(1, len(samples) - 2) / spread)
 
 
 def _with_running(behind: Behind, query: Query) -> list[list[float]]:

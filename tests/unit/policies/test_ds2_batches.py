@@ -12,7 +12,7 @@ from elastream.policies import DS2, policies
 from elastream.policies.ds2.batches import BatchWork
 from elastream.policies.ds2.correction import Corrected, from_present, from_proposal
 from elastream.policies.ds2.interval import driver_times, totals
-from elastream.policies.ds2.load import Load, load_of
+from elastream.policies.ds2.load import Load, Watch, load_of
 from elastream.policies.ds2.sizing import Sizing
 from elastream.testing import POOL, observation, pool, size
 from tests.unit.policies.observing import Dataflow, Doing
@@ -108,10 +108,8 @@ def seen(*left: float, since_s: float = 0.0) -> Load:
     rate = flow.doing["read"].in_rps or 0.0
     samples = [[10.0 * number, rate * seconds] for number, seconds in enumerate(left, 1)]
     behind: Behind = {"arrived": [30.0, 30.0 * rate], "began": None, "batch": 3, "samples": samples}
-    found = load_of(
-        flow.now, totals(flow.looks[0]), totals(flow.now), {"q": behind},
-        since_s=since_s, window_s=30.0, catch_up_s=600.0,
-    )  # fmt: skip
+    watch = Watch(since_s, window_s=150.0, catch_up_s=600.0, noise=0.01)
+    found = load_of(flow.now, totals(flow.looks[0]), totals(flow.now), {"q": behind}, watch)
     assert isinstance(found, Load)
     return found
 
@@ -124,19 +122,23 @@ def test_lag_counts_as_arriving_and_what_is_worked_off_as_achieved() -> None:
     assert seen(60.0, 60.0, 60.0).waits
 
 
-def test_one_batch_that_was_late_is_no_shortfall_and_two_in_a_row_are() -> None:
-    assert seen(0.0, 0.0, 2.0).ratio == pytest.approx(1.0 + 2.0 / 600)
-    assert seen(0.0, 1.0, 2.0).ratio == pytest.approx((1.0 + 2.0 / 600) / 0.9)
+def test_one_batch_that_was_late_is_no_shortfall_and_neither_are_batches_that_are_now_more_and_now_less_so() -> None:
+    assert seen(0.0, 0.0, 12.0).ratio == pytest.approx(1.0 + 12.0 / 600)
+    assert seen(12.0, 18.0, 12.0, 20.0, 13.0, 21.0).ratio == pytest.approx(1.0 + 21.0 / 600)
+    assert seen(16.0, 17.1, 17.9, 19.0, 20.0, 21.0).ratio == pytest.approx((1.0 + 21.0 / 600) / 0.9, rel=0.01)
 
 
-def test_a_healthy_query_that_seems_to_leave_a_little_behind_waits_for_nothing() -> None:
-    assert not seen(0.9, 0.5, 0.8).waits
-    assert seen(0.9, 0.5, 0.8).ratio == 1.0
+def test_a_lag_of_a_hundredth_of_the_time_to_work_it_off_is_nothing() -> None:
+    assert not seen(5.0, 5.5, 6.0).waits
+    assert seen(5.0, 5.5, 6.0).ratio == 1.0
+    assert seen(5.0, 5.5, 6.5).waits
 
 
-def test_a_change_is_judged_by_two_batches_after_it_or_by_one_that_leaves_nothing() -> None:
+def test_a_change_is_judged_by_several_batches_after_it_or_by_two_that_work_off_or_by_one_that_leaves_nothing() -> None:
     assert not seen(60.0, 60.0, 60.0, since_s=25.0).is_seen
-    assert seen(60.0, 60.0, 60.0, since_s=15.0).is_seen
+    assert not seen(60.0, 60.0, 61.0, since_s=15.0).is_seen
+    assert seen(60.0, 60.0, 61.0, since_s=5.0).is_seen
+    assert seen(60.0, 60.0, 59.0, since_s=15.0).is_seen
     assert seen(60.0, 60.0, 0.0, since_s=25.0).is_seen
     assert not seen(60.0, 60.0, 0.0, since_s=35.0).is_seen
 

@@ -69,10 +69,12 @@ from elastream.policies.ds2.interval import (
     totals,
     true_rates,
 )
-from elastream.policies.ds2.load import Load, load_of
+from elastream.policies.ds2.load import Load, Watch, load_of
 from elastream.policies.ds2.memory import DS2Memory, Interval, evidence_of, unknown
 from elastream.policies.ds2.sizing import Rounding, Rules, Sizing, Sources, has_own_pools, sized
 from elastream.registry import setting
+
+_LONG = 5  # intervals
 
 _COMBINE: Mapping[str, Callable[[list[int]], int]] = {"median": median_high, "maximum": max}
 
@@ -301,10 +303,10 @@ class DS2:
 
     def _load(self, memory: DS2Memory, began: Totals, ended: Totals, now: Observation) -> Load | str:
         """What arrived during an interval, and how much of it was achieved since the last change."""
-        return load_of(
-            now, began, ended, memory["behind"],
-            since_s=memory["warm_until_s"], window_s=self.interval_s, catch_up_s=self.catch_up_s,
-        )  # fmt: skip
+        # A shortfall that counts what waits has to be beyond doubt, which takes several batches.
+        window_s = self.interval_s if self.catch_up_s is None else _LONG * self.interval_s
+        watch = Watch(memory["warm_until_s"], window_s, self.catch_up_s, self.rate_noise)
+        return load_of(now, began, ended, memory["behind"], watch)
 
     def _sized(self, memory: DS2Memory, flows: Mapping[str, dict[str, float]], now: Observation) -> Sizing:
         driver_s = memory["driver_s"] if self.batches == "count" else None
