@@ -752,6 +752,28 @@ MUTANTS = (
         test="tests/unit/policies/test_ds2.py::test_the_thesis_multiplies_whole_sizes",
     ),
     Mutant(
+        fault="Gesscale removes one worker at a time, as thresholds do",
+        file="src/elastream/policies/gesscale/policy.py",
+        before="            gone += (leaver,) if leaver else ()\n",
+        after="            gone += (leaver,) if leaver else ()\n            break\n",
+        test="tests/stories/test_gesscale.py::"
+        "test_a_model_removes_several_workers_at_once_and_thresholds_one_after_the_other",
+    ),
+    Mutant(
+        fault="Gesscale's model is never calibrated in full",
+        file="src/elastream/estimators/capacity.py",
+        before="free_beta = len(points) >= 3 and",
+        after="free_beta = False and",
+        test="tests/stories/test_gesscale.py::test_with_three_measurements_the_model_is_wrong_by_less_than_two_percent",
+    ),
+    Mutant(
+        fault="Gesscale adds a worker wherever there is room",
+        file="src/elastream/policies/gesscale/policy.py",
+        before="add_on=(node,) if node else (),",
+        after="add_on=(),",
+        test="tests/stories/test_gesscale.py::test_who_knows_the_network_peaks_lower_and_changes_less_while_growing",
+    ),
+    Mutant(
         fault="Gesscale adds the farthest node",
         file="src/elastream/policies/gesscale/nodes.py",
         before="return min(self.free, key=",

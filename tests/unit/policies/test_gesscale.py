@@ -397,14 +397,3 @@ def test_as_published_it_takes_catching_up_after_a_change_for_overload() -> None
     # As the public code runs, with a wait after every change, it settles.
     settling = policies.build("gesscale-code")
     assert len(set(simulated(settling, "constant(350)", minutes=75).wanted(from_s=3600))) == 1
-
-
-def test_on_the_continuous_engine_the_model_is_within_two_percent_after_three_measurements() -> None:
-    policy = Gesscale()
-    looks = simulated(policy, "step(100..550, at=5m)", minutes=40).looks()
-    measured = learned(policy, looks)["map"]["measured"]
-    assert len(measured) >= 3
-    model = policy.model([Saturated(*point) for point in measured])
-    assert model is not None
-    for workers, delay_ms in ((2, 50.0), (5, 150.0)):
-        assert model.rps(workers, delay_ms) == pytest.approx(100.0 * workers - 0.1 * delay_ms, rel=0.02)
