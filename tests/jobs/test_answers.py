@@ -1,14 +1,21 @@
 """Every job over a finite input gives exactly the rows that DuckDB gives."""
 
+import json
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import product
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 
 from elastream.jobs.catalogue import jobs
 from elastream.jobs.judging import inputs_of, judge
 from elastream.jobs.output import written
 from tests.jobs.running import run, run_in_two
+from tests.spark.driving import INTERPRETED
 
 pytestmark = pytest.mark.needs("spark")
 
@@ -57,3 +64,88 @@ def test_streams_of_equal_pace_give_the_same_rows_when_the_faster_one_sets_the_w
     run(session, job, options, tmp_path)
     verdict = judge(job, inputs_of(job, options), written(job.result, tmp_path))
     assert verdict.right, verdict.sentence
+
+
+# Events in steps of 50 ms, in two batches of 15 s, the second with the event that flushes.
+SMALL = {"workload": "constant(20)", "rows": "600", "rowsPerBatch": "301", "partitions": "1", "seed": "4"}
+# The second day begins in the second batch.
+DAYS = {**SMALL, "workload": "constant(0.006)"}
+IN_SMALL = {
+    "nexmark-q0": SMALL,
+    "nexmark-q7": SMALL,
+    "nexmark-q10": SMALL,
+    "nexmark-q13": SMALL,
+    "nexmark-q15": DAYS,
+    "nexmark-q16": DAYS,
+    "nexmark-q17": DAYS,
+    "nexmark-q18": SMALL,
+    "nexmark-q19": SMALL,
+}
+
+
+@pytest.fixture
+def interpreted(spark: Any) -> Iterator[Any]:
+    """The session, for so few rows that compiling a query takes longer than running it."""
+    for key, value in INTERPRETED.items():
+        spark.conf.set(key, value)
+    yield spark
+    for key in INTERPRETED:
+        spark.conf.unset(key)
+
+
+@pytest.mark.parametrize("name", IN_SMALL)
+def test_its_rows_are_right_over_a_small_input(name: str, interpreted: Any, tmp_path: Path) -> None:
+    job, options = jobs.build(name), flushed(name, IN_SMALL[name])
+    run(interpreted, job, options, tmp_path)
+    verdict = judge(job, inputs_of(job, options), written(job.result, tmp_path))
+    assert verdict.right, verdict.sentence
+
+
+@pytest.mark.parametrize(
+    "name", ["nexmark-q7", "nexmark-q15", "nexmark-q16", "nexmark-q17", "nexmark-q18", "nexmark-q19"]
+)
+def test_its_rows_are_right_where_bids_are_alike_or_stand_on_an_edge(name: str, interpreted: Any) -> None:
+    job, tables = jobs.build(name), {"bids": bids_on_edges()}
+    rows = job.query({"bids": interpreted.createDataFrame(tables["bids"])}).toArrow()
+    assert rows.num_rows > 1
+    verdict = judge(job, tables, rows)
+    assert verdict.right, verdict.sentence
+
+
+def bids_on_edges() -> pa.Table:
+    """Every price next to the edge of a rank at every time next to the edge of a window or a day, several times."""
+    noon = datetime(2020, 1, 1, 12, tzinfo=UTC)
+    midnight, moment = noon + timedelta(hours=12), timedelta(microseconds=1)
+    times = [noon, noon + timedelta(seconds=10) - moment, noon + timedelta(seconds=10), midnight - moment, midnight]
+    alike = product((0, 1), times, (9_999, 10_000, 999_999, 1_000_000), (1, 2), (5, 6))
+    return pa.Table.from_pylist(
+        [
+            {"offset": offset, "event_time": time, "auction": auction, "bidder": bidder, "price": price}
+            | {"channel": f"channel-{bidder}", "url": f"https://{offset}", "extra": f"bid {offset}"}
+            for offset, (_, time, price, auction, bidder) in enumerate(alike)
+        ]
+    )
+
+
+def test_a_bid_counts_in_the_window_in_which_it_was_read(interpreted: Any, tmp_path: Path) -> None:
+    job = jobs.build("nexmark-q12", {"window": "200ms"})
+    run_in_two(interpreted, job, SMALL, tmp_path)
+    tables, found = inputs_of(job, SMALL), written(job.result, tmp_path)
+    expected = Counter(zip(tables["bids"]["bidder"].to_pylist(), windows_read_in(tmp_path, 200), strict=True))
+    assert found is not None
+    rows = found.to_pylist()
+    assert {(row["bidder"], row["window_start"].timestamp() * 1_000): row["bids"] for row in rows} == expected
+    assert len({row["window_start"] for row in rows}) > 1
+    assert judge(job, tables, found).right
+    assert not judge(job, tables, found.slice(1)).right
+
+
+def windows_read_in(folder: Path, size_ms: int) -> list[int]:
+    """For every event, where the window begins in which its batch was begun, from what Spark writes down of batches."""
+    found: list[int] = []
+    offsets = folder / "checkpoint" / "offsets"
+    for file in sorted(offsets.glob("[0-9]*"), key=lambda file: int(file.name)):
+        _, batch, source = file.read_text().splitlines()
+        read_ms = json.loads(batch)["batchTimestampMs"]
+        found += [read_ms // size_ms * size_ms] * (json.loads(source)["offset"] - len(found))
+    return found

@@ -131,7 +131,7 @@ class BenchResult:
     rate_rps: float
     delay: Latency | None
     results: ResultLatency | None
-    """None: the sink is not one whose rows can be read again."""
+    """None: the sink is not one whose rows can be read again, or an answer tells no single rows."""
     verdicts: tuple[Verdict, ...]
     """Of both parts, if the rows can be read again."""
 

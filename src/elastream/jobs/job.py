@@ -45,11 +45,19 @@ class Result:
     """In update mode: the columns that name a result, of which the newest row counts."""
     is_final: bool = False
     """Rows come out when the watermark has passed what they are made of, and not before."""
+    folders: tuple[str, ...] = ()
+    """In append mode: files with rows are put into folders by these columns."""
+    compared: str | None = None
+    """DuckDB's SQL over the rows that came out, as `found`: what of them an answer can tell, if they depend on when the
+    query ran. None: all of it."""
 
     @property
     def flush(self) -> dict[str, str]:
-        """Options of events that end, so that their last rows come out: without them the last windows stay open."""
-        return {"flush": "1h"} if self.is_final else {}
+        """Options of events that end, so that their last rows come out: without them the last windows stay open.
+
+        Windows may be as long as a day.
+        """
+        return {"flush": "25h"} if self.is_final else {}
 
 
 class Job(Protocol):

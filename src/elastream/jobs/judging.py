@@ -47,6 +47,7 @@ def judge(job: Job, tables: Mapping[str, pa.Table], found: pa.Table | None) -> V
     if found is None:
         right = expected.num_rows == 0
         return Verdict(right, f"nothing was written, {expected.num_rows:,} rows were expected of {read:,} events")
+    found = _compared(job, found)
     missing, surplus = differences(expected, found)
     if not missing and not surplus:
         said = f"all {expected.num_rows:,} result rows of {read:,} events are right"
@@ -56,6 +57,16 @@ def judge(job: Job, tables: Mapping[str, pa.Table], found: pa.Table | None) -> V
         f"the output is wrong: {read:,} events read, {expected.num_rows:,} result rows expected,"
         f" {found.num_rows:,} written, {missing:,} missing, {surplus:,} that should not be there",
     )
+
+
+def _compared(job: Job, found: pa.Table) -> pa.Table:
+    """What of the rows an answer can tell."""
+    if job.result.compared is None:
+        return found
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        connection.register("found", found)
+        return connection.sql(job.result.compared).to_arrow_table()
 
 
 def differences(expected: pa.Table, found: pa.Table) -> tuple[int, int]:

@@ -85,12 +85,13 @@ def delay(sources: Mapping[str, SourceOptions], batches: Iterable[Batch]) -> Lat
 def result_latency(
     job: Job, sources: Mapping[str, SourceOptions], batches: Sequence[Batch], answer: pa.Table, told: pa.Table | None
 ) -> ResultLatency | None:
-    """Of all right rows that came out in these batches; None: there are none, or no arrival is known.
+    """Of all right rows that came out in these batches; None: there are none, no arrival is known, or the answer tells
+    no single rows.
 
     `answer` is what DuckDB makes of all events, `told` are the rows that came out, each with its batch.
     """
     starts_s = [span.start_s for batch in batches for span in batch.spans if span.start_s is not None]
-    if told is None or not told.num_rows or not starts_s:
+    if told is None or not told.num_rows or not starts_s or job.result.compared is not None:
         return None
     found = _joined(job.result, answer, told)
     source = next(iter(sources.values()))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
@@ -56,7 +57,7 @@ def writer(
         return writing.format(sink).options(**kafka)
     out = str(folder / "out")
     if result.mode == "append":
-        return writing.format("parquet").option("path", out)
+        return writing.format("parquet").partitionBy(*result.folders).option("path", out)
     return writing.foreachBatch(
         # A batch that is done again writes the same folder again.
         lambda batch, number: batch.write.mode("overwrite").parquet(f"{out}/{_BATCH}{number}")
@@ -83,8 +84,16 @@ def told(result: Result, folder: Path) -> pa.Table | None:
     tables = []
     for file, batch in files.items():
         table = pq.read_table(file, partitioning=None)
+        for name, text in zip(result.folders, _folders(file, len(result.folders)), strict=True):
+            table = table.append_column(name, pa.array([text] * table.num_rows, pa.string()))
         tables.append(table.append_column(CAME_OUT_IN, pa.array([batch] * table.num_rows, pa.int64())))
     return pa.concat_tables(tables) if tables else None
+
+
+def _folders(file: Path, count: int) -> list[str]:
+    """What stands in the names of the folders that a file is in, the outermost first."""
+    names = file.parts[-1 - count : -1]
+    return [unquote(name.partition("=")[2]) for name in names]
 
 
 def _files_of_batches(folder: Path) -> dict[Path, int]:

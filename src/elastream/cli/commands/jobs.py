@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -115,13 +116,14 @@ def _show(name: str, *, json: bool) -> None:
 
     require_class(name)
     job = known.build(name)
-    about = " ".join((sys.modules[type(job).__module__].__doc__ or "").split())
+    about = _described(job)
     if json:
         print_json({**_about(name, job), "about": about})
         return
     screen = console()
     screen.print(Text.assemble((name, "bold"), f": {known.doc(name)}"))
-    screen.print(Text(about, style="dim"))
+    for paragraph in about.split("\n"):
+        screen.print(Text(paragraph, style="dim"))
     screen.print()
     for stream in job.streams:
         screen.print(f"reads {stream.name}: {_stream(stream)}")
@@ -131,6 +133,13 @@ def _show(name: str, *, json: bool) -> None:
         print_settings(screen, settings)
     else:
         screen.print("It has no settings.")
+
+
+def _described(job: Job) -> str:
+    """What its file and its class say, but for the line that stands in the list; a paragraph on each line."""
+    of_file = inspect.cleandoc(sys.modules[type(job).__module__].__doc__ or "").split("\n\n")
+    of_class = inspect.cleandoc(type(job).__doc__ or "").split("\n\n")[1:]
+    return "\n".join(" ".join(paragraph.split()) for paragraph in [*of_file, *of_class])
 
 
 def _stream(stream: Stream) -> str:

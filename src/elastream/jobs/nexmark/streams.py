@@ -1,12 +1,18 @@
 """The streams of Nexmark's queries, and settings that several of them have."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from elastream.core.errors import BadInput
 from elastream.jobs.job import Stream
 from elastream.registry import setting
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
 
 _NO_HOT_ONES = MappingProxyType({"hotAuctionRatio": "1", "hotSellersRatio": "1", "hotBiddersRatio": "1"})
 _SOUND = {
@@ -29,6 +35,13 @@ class Skewed:
         chosen: Mapping[str, str] = {} if self.hot else _NO_HOT_ONES
         options = MappingProxyType({"stream": name, **chosen})
         return Stream(name=name, generator="nexmark", options=options, share=_SHARES.get(name, 1.0), sound=_SOUND[name])
+
+
+def best_first() -> Column:
+    """An order of bids: by price and, of equal prices, the earliest and the one made first before the others."""
+    from pyspark.sql import functions as sf
+
+    return sf.struct("price", -sf.unix_micros("event_time"), -sf.col("offset"))
 
 
 def microseconds(seconds: float) -> int:
