@@ -57,6 +57,14 @@ def test_a_job_shows_its_settings_with_defaults_and_meaning(capsys: pytest.Captu
     assert "It has no settings." in capsys.readouterr().out
 
 
+def test_a_job_shows_in_full_how_it_departs_from_what_was_published(capsys: pytest.CaptureFixture[str]) -> None:
+    told = printed(capsys, "jobs", "nexmark-q12")["about"]
+    assert told.startswith("Nexmark's query 12")
+    assert "What is compared is what must hold for every run" in told
+    assert main(["jobs", "nexmark-q12"]) == 0
+    assert "every bid is counted in exactly one of them" in " ".join(capsys.readouterr().out.split())
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
