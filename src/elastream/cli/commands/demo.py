@@ -12,12 +12,23 @@ from elastream.cli.commands.why import print_lines
 from elastream.cli.parsing.setting_sources import read_flags
 from elastream.cli.terminal.output import console
 from elastream.core.bounds import parse_bounds
-from elastream.experiments.demonstration import simulated_demonstration
+from elastream.core.slo import Slo
+from elastream.experiments.experiment import ExecutorBounds, Experiment, SimulatedModel
+from elastream.experiments.named_settings import parse_policy
 from elastream.experiments.run import Run, best_of
 from elastream.experiments.run_folder import find_journal
 from elastream.experiments.simulated import check_all, set_up_simulation
 from elastream.journal.reader import read
 from elastream.journal.story import sentences
+
+# The load comes up from a trough, is hit by a burst on the way, and goes back. Load, start and promise were picked from
+# many so that the policies differ visibly and one of them keeps the promise cheaply: a picture, and no evidence.
+LOAD = "cosine(20k..70k, period=120m, shift=60m) + spike(30k, at=40m, for=5m)"
+POLICIES = ("fixed(workers=9)", "threshold", "lag-proportional")
+MINUTES = 120
+START = 3
+SLO_S = 60.0
+TICK_S = 15.0
 
 NEXT = (
     ("elastream demo", "the same on real executors"),
@@ -52,12 +63,11 @@ def demo(
     if simulated:
         _simulated(executors, last)
         return
-
     run(planned(read_sources(read_flags(executors=executors)), **LIVE), None)
 
 
 def _simulated(executors: str | None, last: int) -> None:
-    setups = [set_up_simulation(experiment) for experiment in simulated_demonstration(_bounds(executors))]
+    setups = [set_up_simulation(experiment) for experiment in _experiments(_bounds(executors))]
     check_all(setups)
     screen = console()
     screen.print("A streaming query on simulated Spark, under a load that rises, spikes and falls.")
@@ -80,6 +90,24 @@ def _simulated(executors: str | None, last: int) -> None:
     screen.print("Where to go next")
     for command, what in NEXT:
         screen.print(f"  {command:<28}{what}")
+
+
+def _experiments(bounds: tuple[int, int] | None = None) -> list[Experiment]:
+    """One experiment for each policy; without bounds, those of the model."""
+    low, high = bounds or (None, None)
+    start = START if bounds is None else min(max(START, bounds[0]), bounds[1])
+    return [
+        Experiment(
+            subject=SimulatedModel(model="windowed-count"),
+            workload=LOAD,
+            duration_s=MINUTES * 60.0,
+            policy=parse_policy(text),
+            executors=ExecutorBounds(min=low, max=high, start=start),
+            slo=Slo(delay_s=SLO_S),
+            tick_s=TICK_S,
+        )
+        for text in POLICIES
+    ]
 
 
 def _bounds(executors: str | None) -> tuple[int, int] | None:
