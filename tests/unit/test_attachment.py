@@ -77,10 +77,8 @@ class Pretended:
 
 @pytest.fixture(autouse=True)
 def pretended(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    import elastream.spark.platform
-
     Pretended.made = []
-    monkeypatch.setattr(elastream.spark.platform, "SparkPlatform", Pretended)
+    monkeypatch.setattr(entry, "SparkPlatform", Pretended)
     yield
     for handle in list(entry._attached.values()):
         handle.detach()
@@ -309,7 +307,7 @@ def test_what_is_secret_in_the_application_is_so_in_its_journal_log_and_status(
             raise OSError("customer=johndoe has too many executors")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("elastream.spark.platform.SparkPlatform", Telling)
+        patch.setattr(entry, "SparkPlatform", Telling)
         folder = tmp_path / "journal"
         handle = attached(Session(spark__redaction__regex="(?i)customer"), journal__folder=folder)
     wait_for(lambda: bool(handle.status().troubles))

@@ -20,6 +20,8 @@ from elastream.core.log import log
 from elastream.core.protocols import Journal
 from elastream.core.sanitizer import REDACTION, sanitizer, use_pattern
 from elastream.loop.clock import SystemClock
+from elastream.spark.observe.probes import probes
+from elastream.spark.platform import SparkPlatform
 from elastream.spark.scale.executors import ShrinkBy
 
 if TYPE_CHECKING:
@@ -62,8 +64,6 @@ def attach(
     given, decides = resolve_settings(
         _flags(policy, executors, slo, settings), conf, None if config is None else Path(config)
     )
-    from elastream.spark.observe.probes import probes
-    from elastream.spark.platform import SparkPlatform
 
     for stream, path in given.probes.items():
         probes.use(stream, path)

@@ -3,6 +3,8 @@
 import sys
 from collections.abc import Sequence
 
+from elastream.core.extras import MissingExtra, find_missing
+
 __all__ = ["main"]
 
 
@@ -11,8 +13,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         from elastream.cli.app import run
     except ModuleNotFoundError as missing:
-        from elastream.core.extras import MissingExtra, find_missing
-
         # The base install, made for `attach` inside a job, has no command line.
         module = find_missing(missing)
         if module is None:

@@ -1,7 +1,5 @@
 """From the launcher's command line to the end of the script."""
 
-from __future__ import annotations
-
 import atexit
 import importlib.util
 import os
@@ -14,6 +12,7 @@ from elastream.core.sanitizer import REDACTION, use_pattern
 from elastream.development.cluster.driver import SUBMIT_ARGS
 from elastream.launch.orders import LaunchOrders, read_orders
 from elastream.launch.script import run_as_main
+from elastream.launch.sessions import Sessions
 from elastream.launch.telling import say, take_over_warnings
 
 
@@ -27,7 +26,6 @@ def launch(arguments: Sequence[str]) -> None:
     except ElastreamError as wrong:
         say(str(wrong))
         sys.exit(2 if isinstance(wrong, BadInput) else 1)
-    from elastream.launch.sessions import Sessions
 
     take_over_warnings()
     sessions = Sessions(orders, say)

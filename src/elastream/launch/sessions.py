@@ -32,6 +32,8 @@ from elastream.development.cluster.driver import (
 )
 from elastream.development.cluster.finder import find_cluster
 from elastream.development.cluster.folder import ClusterFolder
+from elastream.development.cluster.local_cluster import ClusterSettings, LocalCluster, spark_home
+from elastream.development.kafka.jars import connector_jars
 from elastream.launch import LAUNCHER, partitions
 from elastream.launch.orders import LaunchOrders
 from elastream.launch.setting_up import (
@@ -51,8 +53,6 @@ from elastream.spark.admission import require_admission
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-    from elastream.development.cluster.local_cluster import LocalCluster
 
 # A driver's JVM that is told to go needs about a second; one that hangs is left to itself.
 JVM_END_S = 15.0
@@ -153,8 +153,6 @@ class Sessions:
 
     def _before_jvm(self, conf: dict[str, str]) -> dict[str, str]:
         """What only the start of the JVM can bring about."""
-        from elastream.development.cluster.local_cluster import spark_home
-
         if self._orders.properties is not None:
             arguments = with_properties(os.environ.get(SUBMIT_ARGS, ""), self._orders.properties)
             self._environment.set(SUBMIT_ARGS, arguments)
@@ -181,8 +179,6 @@ class Sessions:
         return {key: value for key, value in wanted.items() if key not in self._orders.conf}
 
     def _own_cluster(self, conf: dict[str, str]) -> dict[str, str]:
-        from elastream.development.cluster.local_cluster import ClusterSettings, LocalCluster
-
         if not is_bounded(self._settings, conf, self._orders.config):
             self._settings["executors.max"] = fitting_this_machine()
         # What rules the script out is said before a cluster is started for it.
@@ -331,8 +327,6 @@ def _jvm() -> Any:
 
 
 def _kafka_jars(conf: dict[str, str], say: Callable[[str], None]) -> dict[str, str]:
-    from elastream.development.kafka.jars import connector_jars
-
     named = [jar for jar in conf.get("spark.jars", "").split(",") if jar]
     return {"spark.jars": ",".join([*named, *(str(jar) for jar in connector_jars(say))])}
 

@@ -1,13 +1,12 @@
 """Models by name: plausible ones to start with, and those of the jobs, which were measured from recorded runs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from elastream.core.errors import UnknownName
 from elastream.core.observation import Trigger
 from elastream.simulator.continuous.model import DataflowModel
 from elastream.simulator.microbatch.model import ApplicationModel, QueryModel, SourceModel, StageModel, StateModel
+from elastream.simulator.model_file import read_model
 from elastream.simulator.published import PUBLISHED
 
 # One slot does about 10,000 records/s through all stages: a JSON event, parsed, counted by key and written.
@@ -94,8 +93,6 @@ def measured_jobs() -> dict[str, Path]:
 
 def any_model(name: str) -> ApplicationModel | DataflowModel:
     """The model of that name, of either engine."""
-    from elastream.simulator.model_file import read_model
-
     if name in PUBLISHED:
         return PUBLISHED[name]
     if name in MODELS:
