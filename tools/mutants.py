@@ -1261,7 +1261,7 @@ MUTANTS = (
         file="src/elastream/cli/commands/demo.py",
         before="from elastream.journal.reader import read\n",
         after="from elastream.journal.reader import read\nimport pyspark\n",
-        test="tests/unit/test_extras.py::test_the_help_of_every_command_needs_no_extra_but_its_own",
+        test="tests/unit/test_extras.py::test_the_help_of_every_command_that_lacks_an_extra_is_shown_or_says_which",
     ),
     Mutant(
         fault="a missing extra is an unexpected error",

@@ -70,7 +70,6 @@ def run(
 
     elastream experiment run experiments/first-look.yaml --out results/first --on local
     """
-
     found = check_plan(multiply(read_plan(plan)))
     name = found.matrix.plan.name
     backend = _backend(on, found)
@@ -138,7 +137,6 @@ def show(folder: Results, run: RunName, json: Json = False) -> None:
 
     elastream experiment show results/first-look 3f2a
     """
-
     found = _find(folder, run)
     document = {**read_experiment(found.folder), "numbers": dict(found.numbers), "state": found.state}
     if json:
@@ -160,7 +158,6 @@ def diff(folder: Results, run: RunName, other: RunName, json: Json = False) -> N
 
     elastream experiment diff results/first-look 3f2a 9b01
     """
-
     first, second = _find(folder, run), _find(folder, other)
     what = [_flat(read_experiment(one.folder)["what"]) for one in (first, second)]
     numbers = [dict(one.numbers) for one in (first, second)]
@@ -220,7 +217,6 @@ def _tell_start(found: PlanCheck, finished: int, stale: int, *, quiet: bool) -> 
 
 
 def _backend(on: str, found: PlanCheck) -> Backend:
-
     is_live = found.matrix.plan.document.how.platform == "spark"
     if on == "local" or (on == "processes" and is_live):
         return Here()
@@ -230,7 +226,6 @@ def _backend(on: str, found: PlanCheck) -> Backend:
 
 
 def _store(folder: Path) -> RunStore:
-
     if not (folder / RUNS).is_dir():
         raise BadInput(f"{folder}: there are no runs; `elastream experiment run PLAN --out {folder}` makes them")
     return RunStore(folder)

@@ -49,7 +49,6 @@ def check(file: PlanFile, json: Json = False) -> None:
 
     how: {policy: [lag-proportional, "hpa(target=0.7)", ds2], executors: 1..16, repetitions: 5}
     """
-
     try:
         matrix = multiply(read_plan(file))
         found = check_plan(matrix)
@@ -74,20 +73,17 @@ def schema() -> None:
 
     elastream plan schema > plan.schema.json
     """
-
     write_line(read_schema())
 
 
 def judge_promises(found: PlanCheck, *, quiet: bool) -> list[Impossible]:
     """Promises that not even the largest size keeps; progress is shown while it runs."""
-
     with Progress(1, 1.0, quiet=quiet) as progress:
         progress.begin("what the largest size keeps")
         return find_impossible(found.cases, lambda done, total: progress.at(done / total))
 
 
 def _describe(found: PlanCheck) -> list[str]:
-
     matrix = found.matrix
     lines = [f"{matrix.plan.name}: {_count(found)}, {spell_seconds(round(found.duration_s))} of runs in their own time"]
     lines += [f"  {axis}: {', '.join(labels)}" for axis, labels in matrix.axes.items()]
