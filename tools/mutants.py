@@ -85,6 +85,13 @@ MUTANTS = (
         test="tests/unit/test_page_comparison.py::test_strips_of_all_runs_share_their_axes",
     ),
     Mutant(
+        fault="a broker that has ended is taken for one that runs",
+        file="src/elastream/development/kafka/finder.py",
+        before="not found.is_up or ",
+        after="",
+        test="tests/unit/test_kafka_finder.py::test_a_broker_that_has_ended_is_none",
+    ),
+    Mutant(
         fault="a file is run to find out whether it has the class",
         file="src/elastream/registry/class_file.py",
         before="if not found.may_have(name):",

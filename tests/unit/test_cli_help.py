@@ -18,7 +18,7 @@ from elastream.simulator.faults import faults
 from elastream.workloads import workloads
 
 WORDS = {
-    "DURATION", "DURATION|asap", "FILE", "FOLDER", "HOST:PORT", "KEY=VALUE", "MIN..MAX", "MODULE:CLASS", "NAME",
+    "DURATION", "DURATION|asap", "FILE", "FOLDER", "HOST:PORT|FOLDER", "KEY=VALUE", "MIN..MAX", "MODULE:CLASS", "NAME",
     "NAME(KEY=VALUE)",
     "NAME|FILE", "NUMBER", "RATE", "RATE|real", "RUN", "local|processes", "SIZE", "TEXT", "URL|cluster|FOLDER",
     "APP.PY", "ARGS", "SOURCE", "[NAME]", "[NAME|TEXT]",

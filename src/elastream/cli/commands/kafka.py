@@ -70,6 +70,8 @@ def up(
         return
     screen = console()
     screen.print(_sentence(now) if is_new else f"already {_sentence(now)}", soft_wrap=True)
+    here = "" if folder is None else f" --bootstrap {folder}"
+    screen.print(f"fill it: elastream produce yahoo --workload 1k --topic ads --create{here}", soft_wrap=True)
     screen.print(f"stop it: elastream kafka down{option(folder)}", soft_wrap=True)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from elastream.cli.parsing.completion import complete_workloads
-from elastream.cli.parsing.options import Json
+from elastream.cli.parsing.options import Bootstrap, Json
 from elastream.cli.parsing.pairs import read_pairs
 from elastream.cli.terminal.output import console, print_json, print_line, tell
 from elastream.core.errors import BadInput, ElastreamError, UnknownName
@@ -41,7 +41,7 @@ def produce(
             metavar="TEXT", help="The rate over time; see elastream workloads.", autocompletion=complete_workloads
         ),
     ],
-    bootstrap: Annotated[str, typer.Option(metavar="HOST:PORT", help="The broker, or several with commas between.")],
+    bootstrap: Bootstrap = None,
     topic: Annotated[str, typer.Option(metavar="NAME", help="Where to write.")] = "events",
     seed: Annotated[int, typer.Option(min=0, metavar="NUMBER", help="Of the workload's noise and of the events.")] = 0,
     partitions: Annotated[
@@ -77,22 +77,23 @@ def produce(
     """Write generated events to a Kafka topic, at the rate that a workload says.
 
     Event n is made from n alone and goes to partition n modulo their number: the same events as
-    [bold]format("elastream")[/bold] makes inside of Spark. Nothing is dropped: what cannot be written in time is written
-    late, and that is told. The exit code is 1 if an event was not acknowledged. Of a job with several streams, each is
+    [bold]format("elastream")[/bold] makes inside of Spark. Nothing is dropped: what cannot be written in time is
+    written late, and that is told. The exit code is 1 if an event was not acknowledged. Of a job with several streams, each is
     written by a producer of its own, at its share of the workload; give all the same --option start.
 
     [bold]Examples[/bold]
 
-    elastream produce keyed --workload 'constant(5k)' --bootstrap localhost:9092 --topic clicks --create
+    elastream produce keyed --workload 'constant(5k)' --topic clicks --create
 
-    elastream produce keyed --workload 'cosine(1k..9k, period=10m)' --duration 30m --option hotShare=20% --bootstrap localhost:9092
+    elastream produce keyed --workload 'cosine(1k..9k, period=10m)' --option hotShare=20% --topic clicks
 
-    elastream produce keyed --workload 1k --rows 10000000 --max --bootstrap localhost:9092 --topic full --create
-
-    elastream produce keyed --workload 'constant(5k)' --bootstrap kafka:9093 --client-config kafka.properties
+    elastream produce yahoo --workload 1k --rows 1000000 --max --topic ads --create
 
     elastream produce wordcount --workload 'constant(2k)' --bootstrap localhost:9092 --topic sentences --create
-    """  # noqa: E501 - an example is one line
+
+    elastream produce keyed --workload 'constant(5k)' --bootstrap kafka:9093 --client-config kafka.properties
+    """
+    from elastream.development.kafka.finder import read_bootstrap
     from elastream.development.kafka.producer import Production, Troubles, start_of
     from elastream.development.kafka.producer_client import Target, connect, read_client_file
     from elastream.events.options import parse_options
@@ -102,12 +103,13 @@ def produce(
     # Everything that can be wrong is told before anybody is asked.
     Production(topic=topic, options=parse_options(given), start_s=0.0, first=first, paced=not max_speed)
     settings = (read_client_file(client_config) if client_config else {}) | read_pairs(client or (), "--client")
-    target, troubles = Target(bootstrap=bootstrap, topic=topic, settings=settings), Troubles()
+    where = read_bootstrap(bootstrap)
+    target, troubles = Target(bootstrap=where, topic=topic, settings=settings), Troubles()
     producer = connect(target, troubles)
     count = _partitions(producer, target, troubles, partitions, create=create)
     options = parse_options({**given, "partitions": str(count)})
     start_s = start_of(options, first, time.time())
-    tell(f"writing to topic {topic!r} at {bootstrap}, {count} partitions, from event {first}")
+    tell(f"writing to topic {topic!r} at {where}, {count} partitions, from event {first}")
     if not max_speed:
         tell(f"the workload's time zero is {start_s:.3f}; --option start={start_s:.3f} --first N keeps to its schedule")
     _run(

@@ -39,4 +39,12 @@ GuardTexts = Annotated[
         autocompletion=complete_guards,
     ),
 ]
+Bootstrap = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HOST:PORT|FOLDER",
+        help="The broker, several with commas between, or the folder of one; without it, that of `elastream kafka up`.",
+        show_default=False,
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, and nothing else, to stdout.")]
