@@ -15,7 +15,8 @@ from statistics import median
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from benchmarks.machine import machine
-from elastream.development.kafka.producer import ProducerRun, Production, Troubles
+from elastream.development.kafka.contact import Troubles
+from elastream.development.kafka.producer import ProducerRun, Production
 from elastream.development.kafka.producer_client import Target, connect
 from elastream.development.kafka.topics import create_topic
 from elastream.events.generators import batches

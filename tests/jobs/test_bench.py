@@ -9,6 +9,9 @@ from elastream.core.errors import UnknownName
 from elastream.jobs.batches import Batch, State
 from elastream.jobs.benching import BenchPlan, bench, checked, state_of, throughput_of
 from elastream.jobs.catalogue import jobs
+from elastream.jobs.job import Result
+from elastream.jobs.json_rows import read_results
+from elastream.jobs.output import arrow_schema, as_messages
 
 
 def batch(number: int, rows: int, began_s: float, committed_s: float, state_rows: int = 0) -> Batch:
@@ -42,6 +45,20 @@ def test_the_most_state_is_told() -> None:
 def test_options_that_no_events_can_be_made_with_are_told_before_anything_starts() -> None:
     with pytest.raises(UnknownName, match="did you mean 'disorder'"):
         checked(BenchPlan(job=jobs.build("pass"), events=10, options={"disordr": "4"}))
+
+
+@pytest.mark.needs("spark")
+def test_no_digit_of_a_row_is_lost_in_json(spark: Any) -> None:
+    rows = spark.sql("""
+        SELECT CAST('12345678901234567890.123456' AS DECIMAL(38, 6)) AS price, CAST(0.1 AS DOUBLE) + 0.2 AS mean,
+               timestamp_micros(1577836800000001) AS at, CAST(NULL AS STRING) AS nothing, 'a "b" \\n' AS name, 7 AS n
+    """)
+    schema = arrow_schema(rows)
+    for result in (Result(), Result(mode="update", key=("at", "n"))):
+        (found,) = as_messages(rows, result).collect()
+        assert read_results([found["value"].encode()], schema).to_pylist() == rows.toArrow().to_pylist()
+        if result.key:
+            assert found["key"] == '{"at":"2020-01-01T00:00:00.000001Z","n":7}'
 
 
 @pytest.mark.needs("spark")

@@ -111,6 +111,8 @@ def test_a_restart_keeps_port_and_records(broker: LocalBroker, topic: str) -> No
     assert read(address, topic, 2) == [b"before", b"after"]
 
 
+# That one which is killed starts again is seen with a producer that goes on writing, too.
+@pytest.mark.full
 def test_records_survive_a_kill(broker: LocalBroker, topic: str) -> None:
     create_topic(broker.bootstrap, topic)
     write(broker.bootstrap, topic, [b"before"])

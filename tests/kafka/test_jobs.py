@@ -1,61 +1,78 @@
-"""Jobs that read what the producer wrote: the same events as from the embedded source, and so the same answer."""
+"""Jobs that read what others wrote and write what others read, by the commands of a user."""
 
 import json
+import os
 import subprocess
-import sys
 from collections import Counter
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Sequence
 from uuid import uuid4
 
 import pytest
 
 from elastream.development.kafka.local_broker import LocalBroker
-from elastream.development.kafka.topics import create_topic
 from elastream.jobs.catalogue import jobs
-from elastream.jobs.inputs import stream_options
-from elastream.jobs.judging import inputs_of, judge
-from elastream.jobs.output import written
-from tests.kafka.records import read_all
+from tests.kafka.records import SHORT_LIVED, read_all, write
 from tests.kafka.running import ELASTREAM
 
-pytestmark = pytest.mark.needs("spark", "kafka")
+# With a Spark in the process of the command, beside no cluster.
+pytestmark = [pytest.mark.needs("spark", "kafka"), pytest.mark.local]
 
-APP = Path(__file__).parent / "apps" / "job.py"
-OPTIONS = {"workload": "constant(500)", "rows": "12000", "seed": "5", "partitions": "3", "disorder": "5"}
 # A fail-safe; nothing waits for it on a machine that has time.
 PATIENCE_S = 600.0
+NO_EVENTS = [b"", b"not JSON", b"[1]", b'{"ad_id": null}', b'{"event_time": "yesterday"}', b"\xff\xfe"]
+
+
+def elastream(*arguments: str) -> str:
+    ended = subprocess.run(
+        [ELASTREAM, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+        env={**os.environ, SHORT_LIVED[0]: SHORT_LIVED[1]},
+    )
+    assert ended.returncode == 0, ended.stdout[-2000:] + ended.stderr[-2000:]
+    return ended.stdout
+
+
+def produce(source: str, broker: LocalBroker, topic: str, rows: int, *more: str) -> None:
+    where = ["--bootstrap", broker.bootstrap, "--topic", topic, "--create"]
+    elastream("produce", source, "--workload", "constant(100)", "--rows", str(rows), "--max", *where, *more)
+
+
+def bench(job: str, broker: LocalBroker, read: Sequence[str], to: str, *more: str) -> list[str]:
+    """What is said of the output, if nothing is wrong with it."""
+    named = [word for topic in read for word in ("--from", topic)]
+    told = elastream("bench", job, *named, "--to", to, "--create", "--bootstrap", broker.bootstrap, "--json", *more)
+    document = json.loads(told)
+    assert [verdict["right"] for verdict in document["verdicts"]] == [True] * (1 + bool(more))
+    return [verdict["sentence"] for verdict in document["verdicts"]]
+
+
+def test_a_job_reads_a_topic_writes_another_and_a_third_with_what_is_no_event(broker: LocalBroker, topic: str) -> None:
+    to, rejected = f"{topic}-out", f"{topic}-rejected"
+    produce("yahoo", broker, topic, 1_500)
+    write(broker.bootstrap, topic, NO_EVENTS, partition=1)
+    # Fifteen seconds more of them.
+    produce("yahoo", broker, topic, 3_000, "--first", "1500")
+    said, left_out = bench("yahoo", broker, [topic], to, "--rejected", rejected)
+    assert f"result rows of 3,000 events in topic {topic} (and 6 messages that are none) are right, compared" in said
+    assert said.endswith(" more wait for the watermark")
+    assert left_out == f"all 6 messages that are no events are in topic {rejected}"
+    assert Counter(read_all(broker.bootstrap, rejected)) == Counter(NO_EVENTS)
+    assert {"campaign_id", "window_start", "window_end", "count"} == json.loads(
+        read_all(broker.bootstrap, to)[0]
+    ).keys()
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("name", ["yahoo", "nexmark-q8"])
-def test_a_job_gives_the_right_rows_from_topics_to_files_and_to_a_topic(
-    name: str, broker: LocalBroker, tmp_path: Path
-) -> None:
-    job = jobs.build(name)
-    # What waits for no watermark would take the events that flush for its own.
-    asked = {**OPTIONS, **job.result.flush}
-    given = stream_options(job, asked)
-    topics = {key: f"{key}-{uuid4().hex}" for key in (*given, "out")}
-    create_topic(broker.bootstrap, topics["out"], partitions=2)
-    for stream, options in given.items():
-        produce(f"{name}/{stream}", broker.bootstrap, topics[stream], options)
-    command = [sys.executable, str(APP), name, broker.bootstrap, str(tmp_path), json.dumps(asked), json.dumps(topics)]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
-    assert ended.returncode == 0, ended.stderr[-2000:]
-    rows = written(job.result, tmp_path / "parquet")
-    verdict = judge(job, inputs_of(job, asked), rows)
-    assert verdict.right, verdict.sentence
-    assert rows is not None
-    # Nothing failed, so that the sink that may write twice has not.
-    assert len(read_all(broker.bootstrap, topics["out"])) == rows.num_rows
-    assert max(Counter(read_all(broker.bootstrap, topics["out"])).values()) == 1
-
-
-def produce(source: str, bootstrap: str, topic: str, given: Mapping[str, str]) -> None:
-    options = {key: value for key, value in given.items() if key in ("disorder", "flush")}
-    command = [ELASTREAM, "produce", source, "--bootstrap", bootstrap, "--topic", topic, "--create", "--max"]
-    command += ["--workload", OPTIONS["workload"], "--seed", OPTIONS["seed"], "--partitions", OPTIONS["partitions"]]
-    command += ["--rows", given["rows"], *(part for pair in options.items() for part in ("--option", "=".join(pair)))]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
-    assert ended.returncode == 0, ended.stderr
+@pytest.mark.parametrize("name", ["wordcount", "nexmark-q8", "enrichment"])
+def test_every_stream_has_a_topic_and_rows_that_are_told_again_count_once(name: str, broker: LocalBroker) -> None:
+    streams = [stream.name for stream in jobs.build(name).streams]
+    topics = {stream: f"{stream}-{uuid4().hex}" for stream in streams}
+    for stream, topic in topics.items():
+        produce(f"{name}/{stream}", broker, topic, 6_000, "--option", "disorder=5")
+    (said,) = bench(name, broker, [f"{stream}={topic}" for stream, topic in reversed(topics.items())], uuid4().hex)
+    assert f"of {6_000 * len(streams):,} events in topics {', '.join(topics.values())} are right" in said.replace(
+        "topic ", "topics "
+    )

@@ -16,8 +16,9 @@ pytest.importorskip("confluent_kafka")
 from confluent_kafka import Consumer, TopicPartition
 
 from elastream.cli import main
+from elastream.development.kafka.contact import Troubles
 from elastream.development.kafka.local_broker import LocalBroker
-from elastream.development.kafka.producer import ProducerRun, Production, Troubles, start_of
+from elastream.development.kafka.producer import ProducerRun, Production, start_of
 from elastream.development.kafka.producer_client import Target, connect, topic_partitions
 from elastream.development.kafka.producer_verdict import ProducerVerdict, Standing
 from elastream.development.kafka.topics import create_topic

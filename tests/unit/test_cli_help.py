@@ -20,7 +20,8 @@ from elastream.workloads import workloads
 WORDS = {
     "DURATION", "DURATION|asap", "FILE", "FOLDER", "HOST:PORT|FOLDER", "KEY=VALUE", "MIN..MAX", "MODULE:CLASS", "NAME",
     "NAME(KEY=VALUE)",
-    "NAME|FILE", "NUMBER", "RATE", "RATE|real", "RUN", "local|processes", "SIZE", "TEXT", "URL|cluster|FOLDER",
+    "NAME|FILE", "NUMBER", "RATE", "RATE|real", "RUN", "local|processes", "SIZE", "TEXT", "TOPIC",
+    "TOPIC|STREAM=TOPIC", "URL|cluster|FOLDER",
     "APP.PY", "ARGS", "SOURCE", "[NAME]", "[NAME|TEXT]",
 }  # fmt: skip
 """What may stand for a value."""

@@ -76,11 +76,7 @@ def test_a_job_shows_in_full_how_it_departs_from_what_was_published(capsys: pyte
             "job: column 13: deduplicate has no setting 'watrmark'; did you mean 'watermark'?",
         ),
         (["bench", "pass", "--sink", "parket"], "unknown sink 'parket'; did you mean 'parquet'?"),
-        (["bench", "pass", "--sink", "kafka"], "sink kafka: it needs the options kafka.bootstrap.servers and topic"),
-        (
-            ["bench", "pass", "--sink-option", "topic=a"],
-            "sink parquet: it has no option 'topic'; only kafka has options",
-        ),
+        (["bench", "pass", "--sink", "kafka"], "--sink kafka: name a topic: --to TOPIC"),
         (["bench", "pass", "--events", "0"], "--events: found '0'; it must be a number of at least 1, such as 500k"),
         (["bench", "pass", "--option", "rows=5"], "--option rows: give it as --events"),
         (["bench", "pass", "--option", "start=5"], "--option start: the job itself decides that"),

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from elastream.core.errors import BadInput
-from elastream.development.kafka.producer import ProducerRun, Production, Troubles, start_of
+from elastream.development.kafka.contact import Troubles
+from elastream.development.kafka.producer import ProducerRun, Production, start_of
 from elastream.development.kafka.producer_verdict import ProducerVerdict, Standing
 from elastream.events.options import events, parse_options
 from elastream.events.wire import messages

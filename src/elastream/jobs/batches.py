@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
 Json = Mapping[str, Any]
@@ -21,6 +22,8 @@ class Span:
     """UTC time of the workload's time zero; None: its offsets do not tell."""
     events: str | None = None
     """What the source says that its events are made from."""
+    ends: Mapping[str, Mapping[int, int]] = field(default_factory=lambda: MappingProxyType({}))
+    """Of Kafka: for each topic and partition the offset behind the last; `first` and `end` are then their sums."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +46,10 @@ class Batch:
     rows: int
     spans: tuple[Span, ...]
     state: State | None
+    watermark: datetime | None = None
+    """Rows that wait for it had come out with this batch; None: the query has none."""
+    dropped: int = 0
+    """Rows that came behind the watermark, as far as Spark says so."""
 
 
 class BatchLog:
@@ -71,13 +78,13 @@ class BatchLog:
 
     @property
     def read(self) -> int:
-        """Events that are committed, of all sources of `format("elastream")`."""
+        """Events that are committed, of all sources; of Kafka, offsets."""
         return sum(span.end for span in self.batches[-1].spans) if self._found else 0
 
 
 def batch_of(progress: Json) -> Batch:
     """One batch from Spark's progress. It is committed within its trigger."""
-    began_s = datetime.fromisoformat(str(progress["timestamp"]).replace("Z", "+00:00")).timestamp()
+    began_s = _time(str(progress["timestamp"])).timestamp()
     return Batch(
         number=int(progress["batchId"]),
         began_s=began_s,
@@ -85,17 +92,36 @@ def batch_of(progress: Json) -> Batch:
         rows=sum(int(source["numInputRows"]) for source in progress["sources"]),
         spans=tuple(_span(source) for source in progress["sources"]),
         state=_state(progress.get("stateOperators") or ()),
+        watermark=_time(watermark) if (watermark := (progress.get("eventTime") or {}).get("watermark")) else None,
+        dropped=sum(int(one.get("numRowsDroppedByWatermark", 0)) for one in progress.get("stateOperators") or ()),
     )
+
+
+def _time(text: str) -> datetime:
+    return datetime.fromisoformat(text.replace("Z", "+00:00"))
 
 
 def _span(source: Json) -> Span:
     first, end = _offset(source["startOffset"]), _offset(source["endOffset"])
+    if end and all(isinstance(value, dict) for value in end.values()):
+        return _topic_span(first, end)
     start_ms = (end or first).get("start_ms")
     return Span(
         first=int(first.get("offset", 0)),
         end=int((end or first).get("offset", 0)),
         start_s=None if start_ms is None else start_ms / 1_000,
         events=(end or first).get("events"),
+    )
+
+
+def _topic_span(first: Json, end: Json) -> Span:
+    """Kafka's offsets, by topic and partition. The first batch does not tell where it began."""
+    ends = {topic: {int(number): int(place) for number, place in parts.items()} for topic, parts in end.items()}
+    return Span(
+        first=sum(int(place) for parts in first.values() for place in parts.values()),
+        end=sum(sum(parts.values()) for parts in ends.values()),
+        start_s=None,
+        ends=ends,
     )
 
 

@@ -18,14 +18,26 @@ from typing import TYPE_CHECKING
 from elastream.jobs.batches import Batch
 from elastream.jobs.inputs import embedded, sound, stream_options
 from elastream.jobs.job import Job, build_query, query_name
-from elastream.jobs.judging import Verdict, answered, inputs_of, judge
+from elastream.jobs.judging import Circumstances, Verdict, answered, count_events, inputs_of, judge_rows
 from elastream.jobs.latency import Latency, ResultLatency, delay, result_latency, sources_of
-from elastream.jobs.output import told, writer, written
-from elastream.jobs.running import events_to_come, run_to_the_end
+from elastream.jobs.output import arrow_schema, told, writer, written
+from elastream.jobs.running import events_to_come, run_to_the_end, run_until_it_ends
 from elastream.jobs.settings import BATCHES, read_limit
+from elastream.jobs.topic_judging import (
+    FindRows,
+    consumed,
+    has_run_again,
+    judge_rejected,
+    judge_topics,
+    look_at_end,
+    read_inputs,
+    read_output,
+)
+from elastream.jobs.topics import Held, Topics, read_topics, write_rejected
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 EVENTS_RPS = 10_000.0
 """Of the events' own time: a million of them are a hundred seconds of it, enough for windows to come and go."""
@@ -49,14 +61,15 @@ class BenchPlan:
     job: Job
     events: int
     sink: str = "parquet"
+    """Kafka, if there is a topic for results."""
     rate_rps: float | None = None
     """Of the second part; None: half of the throughput that was measured."""
     paced_s: float = PACED_S
     seed: int = 0
     options: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Of the events."""
-    kafka: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    """Of Spark's Kafka sink."""
+    topics: Topics | None = None
+    """Where events come from and results go to, if that is Kafka."""
 
     @property
     def _common(self) -> dict[str, str]:
@@ -128,7 +141,8 @@ class BenchResult:
     throughput: Throughput
     state: StateSize | None
     """None: the job keeps none."""
-    rate_rps: float
+    rate_rps: float | None
+    """Of the second part; None: there was none, for a topic holds what it holds."""
     delay: Latency | None
     results: ResultLatency | None
     """None: the sink is not one whose rows can be read again, or an answer tells no single rows."""
@@ -136,16 +150,18 @@ class BenchResult:
     """Of both parts, if the rows can be read again."""
 
 
-def bench(spark: SparkSession, plan: BenchPlan, folder: Path, show: Show = lambda part, done: None) -> BenchResult:
-    """Run both parts; what they write is in the folder."""
+def bench(
+    spark: SparkSession, plan: BenchPlan, folder: Path, show: Show = lambda part, done: None, held: Held | None = None
+) -> BenchResult:
+    """Run both parts; what they write is in the folder. Of topics, as they are held, there is the first part only."""
+    if held is not None and plan.topics is not None and plan.topics.read:
+        return _bench_topics(spark, plan, plan.topics, held, folder / "throughput", show)
     options = plan.all_at_once
-    found = _run(spark, plan, options, folder / "throughput", show, at_once=True)
+    found, verdict = _run(spark, plan, options, folder / "throughput", show, at_once=True)
     throughput = throughput_of(found)
-    verdicts = [_verdict(plan, options, folder / "throughput")]
     rate_rps = plan.rate_rps or max(1.0, LOAD * (throughput.rps or throughput.with_first_rps))
     options = plan.paced(rate_rps, time.time() + _AHEAD_S)
-    paced = _run(spark, plan, options, folder / "latency", show, at_once=False)
-    verdicts.append(_verdict(plan, options, folder / "latency"))
+    paced, another = _run(spark, plan, options, folder / "latency", show, at_once=False)
     sources = sources_of(plan.job, options)
     results = None
     if plan.sink == "parquet":
@@ -157,8 +173,50 @@ def bench(spark: SparkSession, plan: BenchPlan, folder: Path, show: Show = lambd
         rate_rps=rate_rps,
         delay=delay(sources, paced),
         results=results,
-        verdicts=tuple(verdict for verdict in verdicts if verdict is not None),
+        verdicts=tuple(one for one in (verdict, another) if one is not None),
     )
+
+
+def _bench_topics(
+    spark: SparkSession, plan: BenchPlan, topics: Topics, held: Held, folder: Path, show: Show
+) -> BenchResult:
+    """What the topics held when they were looked at, as fast as possible."""
+    total = sum(held.end(topic) for _, topic in topics.read)
+    before = total - sum(held.messages(topic) for _, topic in topics.read)
+    rows = build_query(plan.job, sound(read_topics(spark, plan.job, topics, held, batches=BATCHES)))
+    find = _found(plan, folder, rows)
+    log = run_until_it_ends(
+        _writing(plan, rows, folder, "throughput").trigger(availableNow=True).start(),
+        total,
+        patience_s=_PATIENCE_S + (total - before) / _LEAST_RPS,
+        show=lambda read: show("throughput", max(read - before, 0) / (total - before)),
+    )
+    return BenchResult(
+        throughput=throughput_of(log.batches),
+        state=state_of(log.batches),
+        rate_rps=None,
+        delay=None,
+        results=None,
+        verdicts=_judge_topics(spark, plan, topics, held, log.batches, find),
+    )
+
+
+def _judge_topics(
+    spark: SparkSession, plan: BenchPlan, topics: Topics, held: Held, batches: Sequence[Batch], find: FindRows | None
+) -> tuple[Verdict, ...]:
+    if find is None and topics.rejected is None:
+        return ()
+    read = consumed(topics, held, batches)
+    inputs = read_inputs(plan.job, topics, read)
+    verdicts = []
+    if find is not None:
+        repeats = topics.to is not None and has_run_again(spark)
+        verdicts.append(judge_topics(plan.job, topics, inputs, batches, find, may_repeat=repeats))
+    if topics.rejected is not None:
+        write_rejected(spark, plan.job, topics, read)
+        since = held.places[topics.rejected]
+        verdicts.append(judge_rejected(topics, inputs, since, may_repeat=has_run_again(spark)))
+    return tuple(verdicts)
 
 
 def throughput_of(batches: Sequence[Batch]) -> Throughput:
@@ -189,14 +247,11 @@ def state_of(batches: Sequence[Batch]) -> StateSize | None:
 
 def _run(
     spark: SparkSession, plan: BenchPlan, options: Mapping[str, str], folder: Path, show: Show, *, at_once: bool
-) -> list[Batch]:
+) -> tuple[list[Batch], Verdict | None]:
     part = "throughput" if at_once else "latency"
     total = events_to_come(plan.job, options)
-    streams = sound(embedded(spark, plan.job, options))
-    # As the memory sink names its table.
-    name = re.sub(r"\W", "_", f"{query_name(plan.job)} {part}")
-    rows = build_query(plan.job, streams)
-    writing = writer(rows, plan.job.result, plan.sink, name=name, folder=folder, kafka=plan.kafka)
+    rows = build_query(plan.job, sound(embedded(spark, plan.job, options)))
+    find, writing = _found(plan, folder, rows), _writing(plan, rows, folder, part)
     if at_once:
         writing = writing.trigger(availableNow=True)
     log = run_to_the_end(
@@ -205,13 +260,27 @@ def _run(
         patience_s=_PATIENCE_S + total / _LEAST_RPS,
         show=lambda read: show(part, read / max(total, 1)),
     )
-    return log.batches
+    if find is None:
+        return log.batches, None
+    tables = inputs_of(plan.job, options)
+    run = Circumstances(may_repeat=plan.sink == "kafka" and has_run_again(spark))
+    return log.batches, judge_rows(plan.job.result, answered(plan.job, tables), count_events(tables), find(), run)
 
 
-def _verdict(plan: BenchPlan, options: Mapping[str, str], folder: Path) -> Verdict | None:
-    if plan.sink != "parquet":
-        return None
-    return judge(plan.job, inputs_of(plan.job, options), written(plan.job.result, folder))
+def _writing(plan: BenchPlan, rows: DataFrame, folder: Path, part: str) -> DataStreamWriter:
+    # As the memory sink names its table.
+    name = re.sub(r"\W", "_", f"{query_name(plan.job)} {part}")
+    kafka = plan.topics.sink_options if plan.topics is not None else {}
+    return writer(rows, plan.job.result, plan.sink, name=name, folder=folder, kafka=kafka)
+
+
+def _found(plan: BenchPlan, folder: Path, rows: DataFrame) -> FindRows | None:
+    """How to find what will have been written from now on; None: the sink keeps nothing."""
+    topics = plan.topics
+    if topics is not None and topics.to is not None:
+        to, since, schema = topics.to, look_at_end(topics, topics.to), arrow_schema(rows)
+        return lambda: read_output(topics, to, since, schema, plan.job.result)
+    return (lambda: written(plan.job.result, folder)) if plan.sink == "parquet" else None
 
 
 def checked(plan: BenchPlan) -> BenchPlan:

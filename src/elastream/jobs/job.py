@@ -45,6 +45,8 @@ class Result:
     """In update mode: the columns that name a result, of which the newest row counts."""
     is_final: bool = False
     """Rows come out when the watermark has passed what they are made of, and not before."""
+    closes_at: str = "window_end"
+    """DuckDB's SQL over a row of the answer, if rows are final: the time that the watermark passes before it is out."""
     folders: tuple[str, ...] = ()
     """In append mode: files with rows are put into folders by these columns."""
     compared: str | None = None

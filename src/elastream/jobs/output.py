@@ -50,7 +50,7 @@ def writer(
     """
     check_sink(sink, kafka)
     if sink == "kafka":
-        rows = rows.selectExpr("to_json(struct(*)) AS value")
+        rows = as_messages(rows, result)
     writing = rows.writeStream.outputMode(result.mode).queryName(name)
     writing = writing.option("checkpointLocation", str(folder / "checkpoint"))
     if sink != "parquet":
@@ -64,17 +64,42 @@ def writer(
     )
 
 
+def as_messages(rows: DataFrame, result: Result) -> DataFrame:
+    """JSON from which the same rows can be read again: every field, times to the microsecond.
+
+    Rows that are told again bear their key, so that all of one result lie in one partition, the newest behind.
+    """
+    from pyspark.sql import functions as sf
+
+    exact = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "ignoreNullFields": "false"}
+    value = sf.to_json(sf.struct("*"), exact).alias("value")
+    if not result.key:
+        return rows.select(value)
+    return rows.select(sf.to_json(sf.struct(*result.key), exact).alias("key"), value)
+
+
+def arrow_schema(rows: DataFrame) -> pa.Schema:
+    """The columns of rows outside of Spark."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    return pa.schema([field.with_nullable(True) for field in to_arrow_schema(rows.schema, timezone="UTC")])
+
+
+def newest(rows: pa.Table, result: Result) -> pa.Table:
+    """Of rows from the oldest to the newest those that count: in update mode the last one of each key."""
+    if result.mode == "append":
+        return rows
+    keys = zip(*(rows[name].to_pylist() for name in result.key), strict=True)
+    places = {key: row for row, key in enumerate(keys)}
+    return rows.take(sorted(places.values()))
+
+
 def written(result: Result, folder: Path) -> pa.Table | None:
     """All result rows that are committed in the folder, in update mode the newest of each key; None: there are none."""
     every = told(result, folder)
     if every is None:
         return None
-    rows = every.drop_columns([CAME_OUT_IN])
-    if result.mode == "append":
-        return rows
-    keys = zip(*(rows[name].to_pylist() for name in result.key), strict=True)
-    newest = {key: row for row, key in enumerate(keys)}
-    return rows.take(sorted(newest.values()))
+    return newest(every.drop_columns([CAME_OUT_IN]), result)
 
 
 def told(result: Result, folder: Path) -> pa.Table | None:

@@ -47,6 +47,23 @@ def run_to_the_end(
     return log
 
 
+def run_until_it_ends(
+    query: Any, total: int, *, patience_s: float, show: Callable[[int], None] = lambda read: None
+) -> BatchLog:
+    """The same of a query that takes what was there when it began, and ends by itself."""
+    log = BatchLog()
+    until_s = time.monotonic() + patience_s
+    try:
+        while query.isActive and time.monotonic() < until_s:
+            time.sleep(LOOK_EVERY_S)
+            log.take(query)
+            show(log.read)
+        _check(query, log, total)
+    finally:
+        query.stop()
+    return log
+
+
 def _check(query: Any, log: BatchLog, total: int) -> None:
     if (failed := query.exception()) is not None:
         raise ElastreamError(f"{query.name}: the query failed: {str(failed).strip().splitlines()[0]}")

@@ -8,18 +8,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from elastream.cli.parsing.completion import complete_jobs
-from elastream.cli.parsing.options import Json
+from elastream.cli.parsing.options import Bootstrap, CreateTopics, FromTopics, Json, RejectedTopic, ToTopic
+from elastream.cli.parsing.topic_options import choose_sink, look, refuse_beside_topics
 from elastream.cli.terminal.output import console, print_json, print_line, print_table, tell
 from elastream.core.errors import BadInput, ElastreamError
 
 if TYPE_CHECKING:
     from elastream.jobs.benching import BenchPlan, BenchResult
+    from elastream.jobs.topics import Held
 
 FLAGS = {"rows": "--events", "seed": "--seed", "duration": "--duration"}
 """Options of events that the command has as flags."""
 
 
 def bench(
+    context: typer.Context,
     job: Annotated[
         str,
         typer.Argument(
@@ -33,24 +36,27 @@ def bench(
         str | None,
         typer.Option(metavar="RATE", help="Events/s of the second part; without it, half of the throughput."),
     ] = None,
-    sink: Annotated[str, typer.Option(metavar="NAME", help="noop, memory, parquet or kafka.")] = "parquet",
+    sink: Annotated[str, typer.Option(metavar="NAME", help="noop, memory or parquet.")] = "parquet",
     option: Annotated[
         list[str] | None,
         typer.Option(metavar="KEY=VALUE", help="An option of the events: keys, timeFactor ...; may be repeated."),
     ] = None,
-    sink_option: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="Of sink kafka: topic, kafka.bootstrap.servers; may be repeated."),
-    ] = None,
     duration: Annotated[str, typer.Option(metavar="DURATION", help="How long the second part is.")] = "15s",
     seed: Annotated[int, typer.Option(min=0, metavar="NUMBER", help="Of the events.")] = 0,
+    read: FromTopics = None,
+    to: ToTopic = None,
+    rejected: RejectedTopic = None,
+    create: CreateTopics = False,
+    bootstrap: Bootstrap = None,
     json: Json = False,
 ) -> None:
     """Measure a job on Spark inside this process: throughput and state, then delay and result latency.
 
     First, all events are there before the query starts, and it works through them in ten batches. Then they arrive at a
-    rate that it can stand. With sink [bold]parquet[/bold] results have a latency, and every row of them is compared with
-    an independent computation; the exit code is 1 if one is wrong.
+    rate that it can stand. Every row that the query writes, to files or to a topic, is compared with an independent
+    computation; the exit code is 1 if one is wrong. With sink [bold]parquet[/bold] results have a latency.
+
+    With --from, the query reads what a topic holds, as fast as it can; the answer is computed from the same messages.
 
     [bold]Examples[/bold]
 
@@ -62,37 +68,39 @@ def bench(
 
     elastream bench wordcount --sink noop --option partitions=8 --json
 
-    elastream bench deduplicate --sink kafka --sink-option kafka.bootstrap.servers=localhost:9092 --sink-option topic=out
-    """  # noqa: E501 - an example is one line
+    elastream bench yahoo --from ads --to campaigns --create
+
+    elastream bench nexmark-q8 --from persons=people --from auctions=auctions --bootstrap localhost:9092
+    """
     from elastream.cli.parsing.event_options import read_event_options
-    from elastream.cli.parsing.pairs import read_pairs
     from elastream.cli.parsing.texts import read_seconds
     from elastream.jobs.benching import BenchPlan, checked
     from elastream.jobs.catalogue import parse_job
-    from elastream.jobs.output import check_sink
+    from elastream.jobs.topics import parse_topics
 
-    kafka = read_pairs(sink_option or (), "--sink-option")
-    check_sink(sink, kafka)
     chosen = parse_job(job)
+    topics = parse_topics(chosen, read=read or (), to=to, rejected=rejected, bootstrap=bootstrap)
+    refuse_beside_topics(context, topics, ("events", "rate", "option", "duration", "seed"))
     plan = checked(
         BenchPlan(
             job=chosen,
             events=round(_number(events, "--events")),
             rate_rps=None if rate is None else _number(rate, "--rate"),
-            sink=sink,
+            sink=choose_sink(context, sink, topics),
             paced_s=read_seconds(duration, "--duration"),
             seed=seed,
             options=read_event_options(option or (), chosen, FLAGS),
-            kafka=kafka,
+            topics=topics,
         )
     )
-    result = _run(plan, quiet=json)
+    held = look(chosen, topics, create=create)
+    result = _run(plan, held, quiet=json)
     if json:
         print_json(_as_json(job, plan, result))
     else:
         _print(job, plan, result)
     for verdict in result.verdicts:
-        if not verdict.right:
+        if verdict.right is False:
             raise ElastreamError(verdict.sentence)
 
 
@@ -108,7 +116,7 @@ def _number(text: str, flag: str) -> float:
     return quantity.value
 
 
-def _run(plan: BenchPlan, *, quiet: bool) -> BenchResult:
+def _run(plan: BenchPlan, held: Held | None, *, quiet: bool) -> BenchResult:
     from tempfile import TemporaryDirectory
 
     from elastream.cli.terminal.progress import Progress
@@ -116,11 +124,11 @@ def _run(plan: BenchPlan, *, quiet: bool) -> BenchResult:
     from elastream.jobs.local import local_spark
 
     jars: list[Path] = []
-    if plan.sink == "kafka":
+    if plan.topics is not None:
         from elastream.development.kafka.jars import connector_jars
 
         jars = connector_jars(tell)
-    with TemporaryDirectory(prefix="elastream-bench-") as name, Progress(2, 1.0, quiet=quiet) as progress:
+    with TemporaryDirectory(prefix="elastream-bench-") as name, Progress(_parts(plan), 1.0, quiet=quiet) as progress:
         folder, begun = Path(name), [""]
         progress.begin("starting Spark")
         progress.at(0.0)
@@ -134,7 +142,11 @@ def _run(plan: BenchPlan, *, quiet: bool) -> BenchResult:
             progress.at(done)
 
         with local_spark(folder, jars=jars) as spark:
-            return measure(spark, plan, folder, show)
+            return measure(spark, plan, folder, show, held)
+
+
+def _parts(plan: BenchPlan) -> int:
+    return 1 if plan.topics is not None and plan.topics.read else 2
 
 
 def _print(job: str, plan: BenchPlan, result: BenchResult) -> None:
@@ -171,7 +183,8 @@ def _lines(plan: BenchPlan, result: BenchResult) -> list[tuple[str, str]]:
                 f"{state.rows:,} rows, {compact(state.bytes)}B at most; a commit takes {state.commit_s * 1000:.0f} ms",
             )
         )
-    lines.append(("delay", f"{spelt(result.delay)}  at {result.rate_rps:,.0f} events/s, from arrival to commit"))
+    if result.rate_rps is not None:
+        lines.append(("delay", f"{spelt(result.delay)}  at {result.rate_rps:,.0f} events/s, from arrival to commit"))
     if result.results is not None:
         lines.append(("result latency", f"{spelt(result.results.first)}  from a result's first input to its commit"))
         lines.append(("last to result", f"{spelt(result.results.last)}  from its last input"))

@@ -21,7 +21,8 @@ from elastream.core.errors import BadInput, ElastreamError, UnknownName
 if TYPE_CHECKING:
     from confluent_kafka import Producer
 
-    from elastream.development.kafka.producer import Production, Troubles
+    from elastream.development.kafka.contact import Troubles
+    from elastream.development.kafka.producer import Production
     from elastream.development.kafka.producer_client import Target
     from elastream.jobs.job import Stream
 
@@ -78,8 +79,8 @@ def produce(
 
     Event n is made from n alone and goes to partition n modulo their number: the same events as
     [bold]format("elastream")[/bold] makes inside of Spark. Nothing is dropped: what cannot be written in time is
-    written late, and that is told. The exit code is 1 if an event was not acknowledged. Of a job with several streams, each is
-    written by a producer of its own, at its share of the workload; give all the same --option start.
+    written late, and that is told. The exit code is 1 if an event was not acknowledged. Of a job with several streams,
+    each is written by a producer of its own, at its share of the workload; give all the same --option start.
 
     [bold]Examples[/bold]
 
@@ -93,8 +94,9 @@ def produce(
 
     elastream produce keyed --workload 'constant(5k)' --bootstrap kafka:9093 --client-config kafka.properties
     """
+    from elastream.development.kafka.contact import Troubles
     from elastream.development.kafka.finder import read_bootstrap
-    from elastream.development.kafka.producer import Production, Troubles, start_of
+    from elastream.development.kafka.producer import Production, start_of
     from elastream.development.kafka.producer_client import Target, connect, read_client_file
     from elastream.events.options import parse_options
 

@@ -47,4 +47,23 @@ Bootstrap = Annotated[
         show_default=False,
     ),
 ]
+FromTopics = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--from",
+        metavar="TOPIC|STREAM=TOPIC",
+        help="Read events from this topic and make none; of a job with several streams, one for each.",
+    ),
+]
+ToTopic = Annotated[
+    str | None,
+    typer.Option("--to", metavar="TOPIC", help="Write results to this topic, as JSON, and compare them there."),
+]
+RejectedTopic = Annotated[
+    str | None,
+    typer.Option("--rejected", metavar="TOPIC", help="Write messages that are no events of the job to this topic."),
+]
+CreateTopics = Annotated[
+    bool, typer.Option("--create", help="Create the topics of --to and --rejected if there are none.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, and nothing else, to stdout.")]

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from elastream.core.errors import BadInput
+from elastream.development.kafka.contact import Troubles
 from elastream.development.kafka.producer_verdict import ProducerVerdict, Standing
 from elastream.events.generators import ROWS_PER_ARROW_BATCH, batches
 from elastream.events.options import SourceOptions
@@ -55,23 +56,6 @@ class Client(Protocol):
 
     def poll(self, timeout: float, /) -> int:
         """Wait for something to happen, and call back."""
-
-
-class Troubles:
-    """What librdkafka says about its connections: `note` is its error callback."""
-
-    def __init__(self) -> None:
-        self.last = ""
-        self.fatal = ""
-        self.all_down = False
-
-    def note(self, error: Any) -> None:
-        if error.fatal():
-            self.fatal = error.str()
-        elif error.name() == "_ALL_BROKERS_DOWN":
-            self.all_down = True
-        else:
-            self.last = error.str()
 
 
 @dataclass(frozen=True, kw_only=True)

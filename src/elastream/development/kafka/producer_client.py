@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elastream.core.errors import BadInput, ElastreamError
+from elastream.core.errors import BadInput
 from elastream.core.extras import MissingExtra
-from elastream.development.kafka.producer import Troubles
+from elastream.development.kafka.contact import Troubles, list_topics
 from elastream.development.kafka.topics import quiet
 
 if TYPE_CHECKING:
     from confluent_kafka import Producer
-
-# An unreachable broker is to be told within ten seconds; one that has just been started answers in fewer.
-REACH_S = 6.0
-# In pieces, because librdkafka does not hear Ctrl-C.
-TRY_S = 2.0
 
 GUARANTEES: dict[str, Any] = {
     # In order and without doubles in every partition, however often a message must be sent.
@@ -94,21 +88,8 @@ def read_client_file(path: Path) -> dict[str, str]:
 
 def topic_partitions(client: Producer, target: Target, troubles: Troubles) -> int | None:
     """How many partitions a topic has; None if there is no such topic."""
-    from confluent_kafka import KafkaException
-
-    tries = round(REACH_S / TRY_S)
-    for left in reversed(range(tries)):
-        try:
-            # All topics, because to ask for one by name may create it.
-            found = client.list_topics(timeout=TRY_S).topics.get(target.topic)
-        except KafkaException as wrong:
-            client.poll(0)
-            if not left:
-                why = troubles.last or wrong.args[0].str()
-                raise ElastreamError(f"{target.bootstrap}: no Kafka broker answers: {_plain(why)}") from None
-        else:
-            return len(found.partitions) if found is not None and found.error is None else None
-    raise AssertionError("the last try returns or raises")
+    found = list_topics(client, target.bootstrap, troubles).get(target.topic)
+    return len(found.partitions) if found is not None and found.error is None else None
 
 
 def _refusal(said: str, given: Mapping[str, str]) -> str:
@@ -118,8 +99,3 @@ def _refusal(said: str, given: Mapping[str, str]) -> str:
     unknown = "No such configuration property" in said
     what = "there is no such setting of librdkafka" if unknown else "librdkafka does not accept its value (not shown)"
     return f"client setting {named}: {what}"
-
-
-def _plain(said: str) -> str:
-    """librdkafka's line without the names of its threads."""
-    return re.sub(r"^\[thrd:[^\]]*\]:?\s*", "", said)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from elastream.jobs.job import Result, Stream, jobs
-from elastream.jobs.nexmark.ranks import RANKED, distinct_answer, distinct_counts
+from elastream.jobs.nexmark.ranks import DAY_IS_OVER, RANKED, distinct_answer, distinct_counts
 from elastream.jobs.nexmark.streams import Skewed, check_watermark, interval
 from elastream.registry import setting
 
@@ -25,7 +25,7 @@ class BiddingStatistics(Skewed):
 
     watermark_s: float = setting(4.0, doc="how late a bid may be")
 
-    result: ClassVar[Result] = Result(is_final=True)
+    result: ClassVar[Result] = Result(is_final=True, closes_at=DAY_IS_OVER)
     answer: ClassVar[str] = f"""
         SELECT day, {distinct_answer()}, min(event_time) AS first_time, max(event_time) AS last_time
         FROM {RANKED} GROUP BY day

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from elastream.jobs.job import Result, Stream, jobs
 from elastream.jobs.nexmark.streams import Skewed, check_positive, check_watermark, interval, microseconds
@@ -26,11 +26,14 @@ class HighestBids(Skewed):
     window_s: float = setting(10.0, doc="size of the window")
     watermark_s: float = setting(4.0, doc="how late a bid may be")
 
-    result: ClassVar[Result] = Result(is_final=True)
-
     def __post_init__(self) -> None:
         check_positive("nexmark-q7", window_s=self.window_s)
         check_watermark("nexmark-q7", self.watermark_s)
+
+    @property
+    def result(self) -> Result:
+        size = microseconds(self.window_s)
+        return Result(is_final=True, closes_at=f"make_timestamptz((epoch_us(event_time) // {size} + 1) * {size})")
 
     @property
     def streams(self) -> tuple[Stream, ...]:

@@ -21,6 +21,8 @@ RANKED = """(
     FROM bids
 )"""
 """In DuckDB: bids with their day and rank."""
+DAY_IS_OVER = "CAST(day AS TIMESTAMPTZ) + INTERVAL 1 DAY"
+"""In DuckDB: until when a row of a day waits."""
 _TOTALS = MappingProxyType({"total": " + ".join(RANKS), **{rank: rank for rank in RANKS}})
 _COUNTED = ("bidder", "auction")
 

@@ -1,0 +1,53 @@
+"""Options of commands that read and write topics: what goes with them, and what does not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import typer
+
+from elastream.core.errors import BadInput, UnknownName
+
+if TYPE_CHECKING:
+    from elastream.jobs.job import Job
+    from elastream.jobs.topics import Held, Topics
+
+
+def refuse_beside_topics(context: typer.Context, topics: Topics | None, names: Sequence[str]) -> None:
+    """Options of generated events have no meaning where events are read."""
+    if topics is None or not topics.read:
+        return
+    for name in names:
+        if _is_given(context, name):
+            flag = f"--{name.replace('_', '-')}"
+            raise BadInput(f"{flag}: it is about generated events, and --from reads those of a topic; leave it out")
+
+
+def choose_sink(context: typer.Context, sink: str, topics: Topics | None) -> str:
+    """Where results go: a topic is Kafka's sink."""
+    from elastream.jobs.output import SINKS
+
+    if topics is not None and topics.to is not None:
+        if _is_given(context, "sink"):
+            raise BadInput(f"--sink {sink}: results go to the topic that --to names; leave it out")
+        return "kafka"
+    if sink == "kafka":
+        raise BadInput("--sink kafka: name a topic: --to TOPIC")
+    if sink not in SINKS:
+        raise UnknownName("unknown sink", sink, [name for name in SINKS if name != "kafka"])
+    return sink
+
+
+def look(job: Job, topics: Topics | None, *, create: bool) -> Held | None:
+    """What the topics hold, if any are named."""
+    from elastream.jobs.topics import look_at_topics
+
+    if create and (topics is None or not (topics.to or topics.rejected)):
+        raise BadInput("--create: no topic is written; name one with --to")
+    return None if topics is None else look_at_topics(job, topics, create=create)
+
+
+def _is_given(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
