@@ -162,29 +162,12 @@ class MicroBatchEngine:
         if run.large:
             run.large = 0
             self._start(run, run.large_s, [(free[0], 1, [])])
-        slots = sum([worker.slots - worker.running for worker in free])
-        members: list[Member] = []
-        for worker in free:
-            tasks = worker.slots - worker.running
-            if run.plain < slots:
-                # Fewer tasks than slots spread over many workers: each takes its part of what is left.
-                slots, tasks = slots - tasks, math.ceil(run.plain * tasks / slots)
-            else:
-                slots -= tasks
-            if tasks:
-                run.plain -= tasks
-                members.append((worker, tasks, []))
-        if members:
+        if members := run.take_plain(free):
             self._start(run, run.plain_s, members)
 
     def _launch_stateful(self, run: StageRun, free: list[SimulatedWorker]) -> None:
         """First where the state is; elsewhere only if its worker is gone or was waited for long enough."""
-        local = []
-        for worker in free:
-            waiting = run.at_home.get(worker)
-            if waiting:
-                local.append((worker, *_taken(run, worker, worker.slots - worker.running)))
-        if local:
+        if local := run.take_at_home(free):
             self._start(run, run.plain_s, local)
         if not run.at_home:
             return
@@ -195,10 +178,7 @@ class MicroBatchEngine:
         anywhere = self.now_s >= wait_until_s - 1e-9
         reload_s = self._reload_s(run)
         for worker in free:
-            moved: list[int] = []
-            while worker.slots - worker.running > len(moved) and (home := _victim(run, anywhere)) is not _NOBODY:
-                moved += _taken(run, home, 1)[1]
-            if moved:
+            if moved := run.take_moved(worker.slots - worker.running, anywhere=anywhere):
                 self._start(run, run.plain_s + reload_s, [(worker, len(moved), moved)])
         if run.at_home and not anywhere:
             self._at(wait_until_s, self._retry, run)
@@ -374,30 +354,7 @@ class MicroBatchEngine:
         self.cluster.extra_start_s = extra_s
 
 
-_NOBODY = object()
-
-
 def _batch(query: SimulatedQuery) -> SimulatedBatch:
     if query.batch is None:
         raise RuntimeError(f"query {query.model.name} has no running batch")
     return query.batch
-
-
-def _victim(run: StageRun, anywhere: bool) -> Any:
-    """Whose waiting partition to run elsewhere: nobody's own first, then that of the worker with most waiting."""
-    if run.at_home.get(None):
-        return None
-    if anywhere and run.at_home:
-        return max(run.at_home, key=lambda home: len(run.at_home[home]))
-    return _NOBODY
-
-
-def _taken(run: StageRun, home: SimulatedWorker | None, most: int) -> tuple[int, list[int]]:
-    """Take waiting partitions of one home."""
-    waiting = run.at_home[home]
-    taken = waiting[:most]
-    if len(taken) == len(waiting):
-        del run.at_home[home]
-    else:
-        run.at_home[home] = waiting[most:]
-    return len(taken), taken

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -111,6 +113,53 @@ class StageRun:
         if self.model.skew <= 1:
             return self.task_s(1.0)
         return self.task_s((self.model.partitions - self.model.skew) / (self.model.partitions - 1))
+
+    def take_plain(self, free: Sequence[SimulatedWorker]) -> list[Member]:
+        """Spread tasks that could run anywhere over free slots."""
+        slots = sum([worker.slots - worker.running for worker in free])
+        members: list[Member] = []
+        for worker in free:
+            tasks = worker.slots - worker.running
+            if self.plain < slots:
+                # Fewer tasks than slots spread over many workers: each takes its part of what is left.
+                slots, tasks = slots - tasks, math.ceil(self.plain * tasks / slots)
+            else:
+                slots -= tasks
+            if tasks:
+                self.plain -= tasks
+                members.append((worker, tasks, []))
+        return members
+
+    def take_at_home(self, free: Sequence[SimulatedWorker]) -> list[Member]:
+        """Partitions whose state is on free workers."""
+        members: list[Member] = []
+        for worker in free:
+            if self.at_home.get(worker):
+                taken = self._take(worker, worker.slots - worker.running)
+                members.append((worker, len(taken), taken))
+        return members
+
+    def take_moved(self, most: int, *, anywhere: bool) -> list[int]:
+        """Partitions to run elsewhere: nobody's own first, then those of the worker with most waiting."""
+        moved: list[int] = []
+        while len(moved) < most:
+            if self.at_home.get(None):
+                moved += self._take(None, 1)
+            elif anywhere and self.at_home:
+                moved += self._take(max(self.at_home, key=lambda home: len(self.at_home[home])), 1)
+            else:
+                break
+        return moved
+
+    def _take(self, home: SimulatedWorker | None, most: int) -> list[int]:
+        """Waiting partitions of one home."""
+        waiting = self.at_home[home]
+        taken = waiting[:most]
+        if len(taken) == len(waiting):
+            del self.at_home[home]
+        else:
+            self.at_home[home] = waiting[most:]
+        return taken
 
     def finish(self, tasks: int, task_s: float) -> None:
         """Count tasks that ended. Records are spread over tasks; the last one brings the sum to the exact number."""
