@@ -2,7 +2,7 @@
 
 import pytest
 
-from elastream.estimators.left_behind import Behind, growth_rps, records_behind, watched
+from elastream.estimators.left_behind import Behind, growth_rps, records_behind, surely_grows, watched
 from tests.unit.policies.observing import Dataflow, Doing
 
 
@@ -61,6 +61,25 @@ def test_a_batch_twice_as_long_as_its_interval_leaves_half_of_what_came_behind()
         flow.batch(20.0)
         flow.passes(5.0)
     assert records_behind(seen(flow), flow.now.queries[0]) == pytest.approx(10_000.0)
+
+
+@pytest.mark.parametrize(
+    ("left", "is_sure"),
+    [
+        ((0.0, 100.0), False),
+        ((0.0, 100.0, 200.0), True),
+        ((0.0, 0.0, 100.0), False),
+        ((0.0, 50.0, 40.0, 90.0, 80.0, 130.0, 120.0), True),
+        ((50.0, 90.0, 40.0, 80.0, 60.0, 95.0), False),
+        ((100.0, 50.0, 0.0), False),
+    ],
+)
+def test_growth_beyond_doubt_is_more_than_samples_scatter_and_takes_three(
+    left: tuple[float, ...], is_sure: bool
+) -> None:
+    samples = [[10.0 * number, records] for number, records in enumerate(left)]
+    behind: Behind = {"arrived": None, "began": None, "batch": None, "samples": samples}
+    assert surely_grows(behind, 60.0, 100.0) is is_sure
 
 
 def test_totals_that_fell_begin_anew() -> None:

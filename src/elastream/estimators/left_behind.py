@@ -12,8 +12,10 @@ from typing import TypedDict
 from elastream.core.observation import Query
 
 _KEPT = 128
-# A slope of more standard errors than this is hardly an accident.
-_SURE = 2.0
+# A slope of so many standard errors is an accident once in twenty times (Student's t), by samples beyond two; and of
+# more samples.
+_SURE = {1: 6.3, 2: 2.9, 3: 2.4, 4: 2.1}
+_SURE_OF_MANY = 2.0
 _ASAP_S = 5.0
 """How long batches may be where the trigger is as fast as possible."""
 
@@ -81,8 +83,9 @@ def surely_grows(behind: Behind, now_s: float, window_s: float) -> bool:
 
     A batch that hangs is no sample: what it waits for may have nothing to do with how many there are to work.
     """
-    line = _line(_chosen(behind["samples"], now_s, window_s, least=3))
-    return len(behind["samples"]) >= 3 and line is not None and line[0] > _SURE * line[1]
+    chosen = _chosen(behind["samples"], now_s, window_s, least=3)
+    line = _line(chosen) if len(chosen) >= 3 else None
+    return line is not None and line[0] > _SURE.get(len(chosen) - 2, _SURE_OF_MANY) * line[1]
 
 
 def _chosen(samples: list[list[float]], now_s: float, window_s: float, least: int) -> list[list[float]]:
