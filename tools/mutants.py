@@ -749,6 +749,44 @@ MUTANTS = (
         test="tests/unit/policies/test_ds2_batches.py::test_nothing_shrinks_before_ten_intervals_in_a_row_ask_for_less",
     ),
     Mutant(
+        fault="Phoebe profiles a size that is not expected to keep up",
+        file="src/elastream/policies/phoebe/policy.py",
+        before="if capacity is None or capacity.rps(size) > highest:",
+        after="if True:",
+        test="tests/unit/policies/test_phoebe_profiling.py::test_a_size_that_is_not_expected_to_keep_up_is_not_tried",
+    ),
+    Mutant(
+        fault="Phoebe profiles on at a size that endangers the SLO",
+        file="src/elastream/policies/phoebe/profiling.py",
+        before="and (behind or self.is_endangered(queries)):",
+        after="and behind:",
+        test="tests/unit/policies/test_phoebe_profiling.py::"
+        "test_a_size_that_endangers_what_was_promised_is_given_up_at_once_and_smaller_ones_are_not_tried",
+    ),
+    Mutant(
+        fault="Phoebe holds at a size that was only to be tried",
+        file="src/elastream/policies/phoebe/policy.py",
+        before='profiling["over"] is not None or asked["workers"] >= sizes[0]:',
+        after="True:",
+        test="tests/unit/policies/test_phoebe_profiling.py::"
+        "test_where_what_arrives_is_not_known_any_more_it_goes_back_to_the_greatest_size_and_goes_on_after_that",
+    ),
+    Mutant(
+        fault="Phoebe measures micro-batches from look to look",
+        file="src/elastream/policies/phoebe/trial.py",
+        before="capacity = _batched(seen) if is_batched(query) else _continuous(",
+        after="capacity = _continuous(",
+        test="tests/unit/policies/test_phoebe_profiling.py::"
+        "test_a_batch_says_what_its_size_can_take_in_by_the_time_that_its_rows_need_of_a_trigger",
+    ),
+    Mutant(
+        fault="Phoebe pays for workers that make no fewer waves of tasks",
+        file="src/elastream/policies/phoebe/models.py",
+        before="if not stages:\n",
+        after="if stages:\n",
+        test="tests/unit/policies/test_phoebe.py::test_a_worker_that_makes_no_fewer_waves_of_tasks_counts_for_nothing",
+    ),
+    Mutant(
         fault="DS2 rounds down",
         file="src/elastream/policies/ds2/equations.py",
         before="sized = math.ceil(unrounded * (1.0 + factor)) or 1",

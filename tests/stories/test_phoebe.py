@@ -6,11 +6,13 @@ from statistics import median
 
 import pytest
 
+from elastream.core.slo import Slo
 from elastream.core.tick import Tick
 from elastream.policies import policies
 from elastream.simulator.continuous.model import DataflowModel
 from elastream.simulator.published import published
 from elastream.simulator.run import Simulation
+from elastream.testing import application, size, tell
 from elastream.workloads import parse_workload
 
 TARGET_S = 180.0
@@ -115,3 +117,34 @@ def test_after_profiling_latency_is_that_of_a_job_that_keeps_up_and_changes_are_
     assert median(latencies) < 10
     ages = [look.queries[0].sources[0].backlog_age_s for look in after]
     assert max(age.value for age in ages if age is not None) < TARGET_S
+
+
+def test_on_micro_batches_it_reaches_a_size_that_is_enough_and_stays_and_tries_none_that_is_not() -> None:
+    """120,000/s are twelve slots' worth, and in waves of 24 tasks that is 24 slots."""
+    story = tell(application(initial_workers=4, max_workers=24), "constant(120k)", "phoebe", minutes=120)
+    assert set(story.wanted(from_s=60)) == {24}
+    assert max(story.backlog(from_s=600)) < 120_000 * 20
+    told = "18 workers are not expected to take in 120,000/s, and are not profiled"
+    assert any(told in reason for reason in story.reasons())
+
+
+def test_on_micro_batches_what_it_measures_is_what_a_size_can_take_in_whenever_batches_are_committed() -> None:
+    story = tell(application(initial_workers=4, max_workers=24), "constant(62k)", "phoebe", minutes=60)
+    chosen = [tick.decision for tick in story.ticks if tick.decision and "by_latency" in tick.decision.evidence]
+    measured = {size(decision): decision.evidence["capacity_rps"] for decision in chosen}
+    # 100 us of a slot per record, 9.82 s of ten, 1.44 slot-seconds of a batch for its tasks; 12 and 18 do as much.
+    true = {n: (9.82 * n - 1.44) / 10 / 100e-6 for n in (12, 24)}
+    assert measured[24] == pytest.approx(true[24], rel=0.05)
+    assert chosen[0].evidence["capacity_rps"] == pytest.approx(true[12], rel=0.05)
+    assert min(story.wanted(from_s=120)) == 12
+
+
+def test_a_size_that_a_rising_load_makes_too_small_is_given_up_before_it_is_late_for_long() -> None:
+    app = application(initial_workers=4, max_workers=24).promising(Slo(delay_s=60.0, share=0.99))
+    story = tell(app, "step(20k, 110k, at=35m)", "phoebe", minutes=90)
+    assert set(story.wanted(from_s=1900, to_s=2100)) == {6}
+    assert any("6 workers fall behind" in reason for reason in story.reasons(from_s=2100))
+    assert min(story.wanted(from_s=2200)) >= 12
+    ages = [look.delay_to_come_s or 0.0 for look in story.looks(from_s=2100)]
+    assert max(ages) < 75
+    assert set(story.wanted(from_s=3600)) == {24}

@@ -13,7 +13,7 @@ from elastream.policies.hpa.policy import Hpa
 from elastream.policies.keda_lag import KedaLag
 from elastream.policies.lag_proportional import LagProportional
 from elastream.policies.mdl_nlunaware import MdlNLUnaware
-from elastream.policies.phoebe import Phoebe
+from elastream.policies.phoebe.policy import Phoebe
 from elastream.policies.spark_dra import SparkDra
 from elastream.policies.spark_dstreams import SparkDstreams
 from elastream.policies.thr_nlaware import ThrNLAware

@@ -1,21 +1,19 @@
 """Phoebe: the larger of two sizes, by a profile that was given or is made in place."""
 
-import json
 import math
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from elastream.core.decision import Decision
 from elastream.core.errors import BadInput
-from elastream.core.observation import Observation
+from elastream.core.needs import Need
 from elastream.core.signals import Signal
-from elastream.loop.planner import Planner
 from elastream.policies import policies
-from elastream.policies.phoebe import Phoebe, Profiled, latency_s
-from elastream.testing import delay, pool, size
-from tests.unit.policies.observing import EVERYTHING, Dataflow, Doing
+from elastream.policies.phoebe.models import Profiled, capacity_of, latency_s, worth_of_workers
+from elastream.policies.phoebe.policy import Phoebe
+from elastream.testing import size
+from tests.unit.policies.observing import Dataflow, Doing
 
 # Each worker takes in 1,000/s; latency does not depend on size.
 EVEN = tuple((float(n), 800.0 * n, 1_000.0 * n, 1.0) for n in (2, 6, 12))
@@ -77,36 +75,11 @@ def test_what_the_profile_cost_is_told_with_every_decision() -> None:
     assert decides(3_000.0, 10, profile_cost=7.5).evidence["profiling_worker_h"] == 7.5
 
 
-def test_latency_and_processor_use_are_needed_only_to_make_a_profile() -> None:
+def test_latency_and_how_busy_the_job_is_are_needed_only_to_make_a_profile() -> None:
     assert {need.signal for need in Phoebe(profile=EVEN).needs} == {Signal.ARRIVED, Signal.COMMITTED}
-    assert {need.signal for need in Phoebe().needs} >= {Signal.DELAY, Signal.WORKER_CPU}
-
-
-def delayed(look: Observation, workers: int) -> Observation:
-    query = replace(look.queries[0], delay=delay(look.at_s, 2.0))
-    sized = replace(pool(ready=workers, most=12), workers=look.pools[0].workers[:workers])
-    return replace(look, queries=(query,), pools=(sized,))
-
-
-def test_without_a_profile_it_makes_one_in_place_and_counts_the_cost() -> None:
-    watching = Dataflow(Doing("count", in_rps=3_000.0, cpu=0.5), shared=12, most=12, tick_s=15.0)
-    watching.passes(600 * 6)
-    planner, workers, sizes = Planner(Phoebe(), {}, EVERYTHING), 5, []
-    for look in watching.looks:
-        decision, troubles, _ = planner.plan(delayed(look, workers))
-        assert not troubles
-        workers = size(decision)
-        sizes.append(workers)
-        if len(sizes) % 50 == 0:
-            planner.restore(json.loads(json.dumps(planner.snapshot())))
-    held = [sizes[number] for number in range(0, len(sizes), 40)]
-    assert held[:4] == [12, 9, 6, 3]
-    rows = planner.snapshot()["memory"]["rows"]
-    assert sorted(row[0] for row in rows) == [3.0, 6.0, 9.0, 12.0]
-    # Half busy at 3,000/s, whatever the size.
-    assert all(row[2] == pytest.approx(6_000.0) and row[3] == 2.0 for row in rows)
-    assert planner.last is not None
-    assert planner.last.evidence["profiling_worker_h"] == pytest.approx((12 + 9 + 6 + 3) / 6, rel=0.05)
+    assert Need(Signal.DELAY) in Phoebe().needs
+    # Processor use serves continuous queries; batches tell by themselves how much of their time they need.
+    assert Need(Signal.WORKER_CPU, stand_ins=(Signal.BATCHES, Signal.BUSY_SLOTS)) in Phoebe().needs
 
 
 def test_it_can_be_built_from_a_file_of_settings() -> None:
@@ -116,13 +89,31 @@ def test_it_can_be_built_from_a_file_of_settings() -> None:
         Phoebe(profile=((0.0, 1.0, 1.0, 1.0),))
     with pytest.raises(BadInput, match="must be above 0"):
         Phoebe(profile_sizes=0)
+    with pytest.raises(BadInput, match="must be above 0"):
+        Phoebe(choose_s=0.0)
     with pytest.raises(BadInput, match="full_cpu 0 must be above 0"):
         Phoebe(full_cpu=0.0)
 
 
-def test_a_profile_made_in_place_goes_by_the_busiest_worker_and_by_what_use_is_full() -> None:
-    trial = {"workers": 4, "n": 2, "sums": [6_000.0, 6_000.0], "uses": {"a": [2, 1.2], "b": [2, 0.6]}, "delay_s": 1.0}
-    assert Phoebe()._row(trial) == pytest.approx([4.0, 3_000.0, 5_000.0, 1.0])
-    assert Phoebe(full_cpu=0.9)._row(trial) == pytest.approx([4.0, 3_000.0, 4_500.0, 1.0])
-    # One that falls behind takes in what it can.
-    assert Phoebe()._row({**trial, "sums": [12_000.0, 6_000.0]}) == pytest.approx([4.0, 6_000.0, 3_000.0, 1.0])
+def test_what_was_profiled_is_believed_and_a_model_stays_between_what_was() -> None:
+    rows = [Profiled(2, 500, 1_000, 1.0), Profiled(6, 2_000, 2_500, 1.0), Profiled(12, 4_000, 9_000, 1.0)]
+    capacity = capacity_of(rows, flow().now)
+    assert capacity is not None
+    assert [capacity.rps(n) for n in (2, 6, 12)] == [1_000.0, 2_500.0, 9_000.0]
+    sizes = [capacity.rps(n) for n in range(1, 16)]
+    assert sizes == sorted(sizes)
+    assert capacity_of([], flow().now) is None
+
+
+def test_a_worker_that_makes_no_fewer_waves_of_tasks_counts_for_nothing() -> None:
+    batched = Dataflow(Doing("count", in_rps=3_000.0, partitions=24), shared=4, tick_s=5.0)
+    batched.batch(5.0)
+    batched.passes(60.0)
+    worth = worth_of_workers(batched.now)
+    assert [worth(n) for n in (6, 11, 12, 23, 24, 30)] == pytest.approx([6.0, 8.0, 12.0, 12.0, 24.0, 24.0])
+    # Two wide waves on a continuous query make no difference, and neither do tasks that nobody has counted.
+    assert worth_of_workers(flow().now)(11) == 11
+    rows = [Profiled(24, 1_000, 24_000, 1.0), Profiled(12, 1_000, 12_000, 1.0)]
+    capacity = capacity_of(rows, batched.now)
+    assert capacity is not None
+    assert capacity.rps(18) == pytest.approx(12_000.0)
