@@ -23,7 +23,7 @@ from elastream.core.knowledge import Knowledge
 from elastream.core.needs import Need
 from elastream.core.observation import Observation
 from elastream.core.protocols import Forgetful
-from elastream.loop.planner import Plan, Planner
+from elastream.loop.planner import Planner, TickPlan
 from elastream.testing import POOL, asking, observation, pool, query, size
 
 
@@ -207,7 +207,7 @@ def test_a_policy_that_failed_is_asked_again_on_the_next_tick() -> None:
     planner = Planner(policy, {}, frozenset())
     planner.plan(observation(0.0))
     policy.says = lambda now, known: asking(7)
-    assert planner.plan(observation(5.0)) == Plan(asking(7, made_s=5.0))
+    assert planner.plan(observation(5.0)) == TickPlan(asking(7, made_s=5.0))
 
 
 def test_even_while_the_policy_fails_the_bounds_are_kept_and_a_pause_is_a_pause() -> None:
@@ -269,8 +269,8 @@ def test_a_pool_that_came_or_went_makes_the_policy_due() -> None:
     planner = Planner(policy, {}, frozenset())
     planner.plan(observation(0.0))
     plan = planner.plan(observation(5.0, pools=(pool(), pool("new"))))
-    assert plan == Plan(asking({POOL: 7, "new": 7}, made_s=5.0))
-    assert planner.plan(observation(10.0)) == Plan(asking(7, made_s=10.0))
+    assert plan == TickPlan(asking({POOL: 7, "new": 7}, made_s=5.0))
+    assert planner.plan(observation(10.0)) == TickPlan(asking(7, made_s=10.0))
 
 
 def test_an_application_without_pools_is_left_alone() -> None:

@@ -17,7 +17,7 @@ from elastream.core.observation import Observation
 from elastream.core.protocols import Clock, Journal, Platform
 from elastream.core.tick import Tick
 from elastream.loop.outside_text import sanitize_observation, sanitize_tick
-from elastream.loop.planner import Plan, Planner
+from elastream.loop.planner import Planner, TickPlan
 
 # However long ticks take, a change of load is looked at after so long.
 _LONGEST_REST_S = 60.0
@@ -127,14 +127,14 @@ class Controller:
             except Exception as error:
                 log.warning("%s", _journal_trouble(journal, error))
 
-    def _look_and_plan(self) -> tuple[Observation | None, Plan | None, tuple[str, ...]]:
+    def _look_and_plan(self) -> tuple[Observation | None, TickPlan | None, tuple[str, ...]]:
         try:
             now = sanitize_observation(credible(self.platform.observe(), self.max_age_s))
             self._check_progress(now)
         except Exception as error:
             trouble = f"no look at {self.platform.name}: {error}"
             held = self._held(trouble)
-            return None, None if held is None else Plan(held), (trouble,)
+            return None, None if held is None else TickPlan(held), (trouble,)
         self._seen_s = now.at_s
         planned = self.planner.plan(now)
         needs, declared = self.planner.policy.needs, self.planner.known.declared

@@ -26,7 +26,7 @@ from elastream.core.signals import Signal
 _DECISION = TypeAdapter(Decision | None)
 
 
-class Plan(NamedTuple):
+class TickPlan(NamedTuple):
     """A decision, what went wrong on the way to it, and what it cannot help."""
 
     decision: Decision
@@ -67,7 +67,7 @@ class Planner:
         self._guard_memory = {name: guard.start() for name, guard in self.guards.items()}
         self._proposal: Decision | None = None
 
-    def plan(self, now: Observation) -> Plan:
+    def plan(self, now: Observation) -> TickPlan:
         """Decide on one look. An error in a policy or a guard makes it hold, within what the other guards allow."""
         failed, silence = self._teach_guards(now)
         troubles: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ class Planner:
             troubles += (f"no bottleneck can be told: {spell_error(error)}",)
         self.known.note(now, decision)
         self.last = decision
-        return Plan(decision, troubles, bottlenecks)
+        return TickPlan(decision, troubles, bottlenecks)
 
     def remember(self) -> Remembered:
         """What is remembered now. Memories are never changed but replaced, so that only knowledge is copied."""

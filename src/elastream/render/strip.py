@@ -24,7 +24,7 @@ SHADES = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Axis:
+class TimeAxis:
     """What all strips share."""
 
     at: Sequence[float]
@@ -76,7 +76,7 @@ class Strip:
     """Of its ids, where a page has the strips of several runs."""
 
 
-def drawn(strip: Strip, axis: Axis) -> Html:
+def drawn(strip: Strip, axis: TimeAxis) -> Html:
     """A strip with its heading and legend."""
     heading = element(
         "figcaption",
@@ -119,7 +119,7 @@ def drawn(strip: Strip, axis: Axis) -> Html:
     return element("figure", heading, picture, class_=f"strip {strip.name}")
 
 
-def time_axis(axis: Axis) -> Html:
+def time_axis(axis: TimeAxis) -> Html:
     """The times below all strips."""
     labels = (
         element("text", mark.label, x=axis.percent(mark.at), y=14, class_=None if i % 2 == 0 else "spare")
@@ -135,7 +135,7 @@ def _legend(curve: Curve) -> Html:
     return element("span", key, curve.label, element("b", data_value=curve.name), class_="entry")
 
 
-def _shading(axis: Axis) -> Iterable[Html]:
+def _shading(axis: TimeAxis) -> Iterable[Html]:
     for span in _fewer(axis.spans):
         left, right = axis.x(span.start), axis.x(span.end)
         # Even the shortest is to be seen.
@@ -154,7 +154,7 @@ def _fewer(spans: Sequence[TroubleSpan]) -> Sequence[TroubleSpan]:
     ]
 
 
-def _path(curve: Curve, axis: Axis, top: float) -> Html:
+def _path(curve: Curve, axis: TimeAxis, top: float) -> Html:
     found = segments(axis.at, curve.values, axis.start, axis.end, COLUMNS)
     is_step = curve.shape.startswith("step")
     parts = []
@@ -166,13 +166,13 @@ def _path(curve: Curve, axis: Axis, top: float) -> Html:
     return element("path", d="".join(parts), class_=f"{curve.name} {curve.shape}")
 
 
-def _straight(points: Sequence[Point], axis: Axis, top: float) -> str:
+def _straight(points: Sequence[Point], axis: TimeAxis, top: float) -> str:
     line = "L".join(f"{axis.x(at)} {_y(value, top)}" for at, value in points)
     # A moment alone between two gaps is a dot.
     return f"M{line}" + ("h1" if len(points) == 1 else "")
 
 
-def _steps(points: Sequence[Point], axis: Axis, top: float) -> str:
+def _steps(points: Sequence[Point], axis: TimeAxis, top: float) -> str:
     at, value = points[0]
     line, last = [f"M{axis.x(at)} {_y(value, top)}"], _y(value, top)
     for at, value in points[1:]:
@@ -182,7 +182,7 @@ def _steps(points: Sequence[Point], axis: Axis, top: float) -> str:
     return "".join(line) + f"H{max(axis.x(points[-1][0]), axis.x(points[0][0]) + 1)}"
 
 
-def _ticks(axis: Axis) -> Sequence[int]:
+def _ticks(axis: TimeAxis) -> Sequence[int]:
     places = sorted({axis.x(at) for at in axis.decisions})
     return places if len(places) <= TICKS else ()
 

@@ -19,7 +19,7 @@ from elastream.experiments.plan.matrix import AXES, multiply
 from elastream.experiments.plan.reader import read_plan
 from elastream.experiments.runner.execution import Done
 from elastream.experiments.runner.local import Here, Processes
-from elastream.experiments.runner.runner import Backend, find_status, run_cases
+from elastream.experiments.runner.runner import RunnerBackend, find_status, run_cases
 from elastream.experiments.store.folder import RUNS, RunStore, StoredRun, read_experiment, read_stored
 from elastream.experiments.store.identity import identify
 
@@ -85,7 +85,7 @@ def run(
                 tell(one.sentence())
         # What policies report while thousands of them run, each run's tables hold.
         log.disabled = True
-        with _Told(len({one.identity for one in to_run}), quiet=json) as told:
+        with _PlanProgress(len({one.identity for one in to_run}), quiet=json) as told:
             ran, failed = run_cases(store, statuses, backend, plan=name, keep_journal=journals, tell=told.done)
     finally:
         log.disabled = False
@@ -179,7 +179,7 @@ def diff(folder: Results, run: RunName, other: RunName, json: Json = False) -> N
             print_line(screen, f"  {name}: {_spell(left)} | {_spell(right)}")
 
 
-class _Told:
+class _PlanProgress:
     """Progress over experiments that end in any order, and the first errors."""
 
     def __init__(self, total: int, *, quiet: bool) -> None:
@@ -216,7 +216,7 @@ def _tell_start(found: PlanCheck, finished: int, stale: int, *, quiet: bool) -> 
         tell(f"cannot run: {lacking.policy} on {lacking.subject}: {lacking.reason}")
 
 
-def _backend(on: str, found: PlanCheck) -> Backend:
+def _backend(on: str, found: PlanCheck) -> RunnerBackend:
     is_live = found.matrix.plan.document.how.platform == "spark"
     if on == "local" or (on == "processes" and is_live):
         return Here()

@@ -18,7 +18,7 @@ class Here:
     """One after the other, in this process."""
 
     def run(self, tasks: Sequence[Task]) -> Iterator[Done]:
-        """Implements Backend."""
+        """Implements RunnerBackend."""
         for task in tasks:
             yield execute(task)
 
@@ -30,7 +30,7 @@ class Processes:
         self.number = number or os.cpu_count() or 1
 
     def run(self, tasks: Sequence[Task]) -> Iterator[Done]:
-        """Implements Backend. On an interrupt, those that run are ended and what they did is dropped."""
+        """Implements RunnerBackend. On an interrupt, those that run are ended and what they did is dropped."""
         if any(task.experiment["subject"].get("job") for task in tasks):
             raise BadInput("--on processes: runs on spark share one machine; run them one after the other, --on local")
         # Forked from a server that has done nothing yet: threads of ours would be copied half.

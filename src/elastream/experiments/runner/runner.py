@@ -14,7 +14,7 @@ from elastream.experiments.store.identity import Identity, identify
 CaseState = Literal["finished", "failed", "damaged", "stale", "missing"]
 
 
-class Backend(Protocol):
+class RunnerBackend(Protocol):
     """Where experiments run."""
 
     def run(self, tasks: Sequence[Task]) -> Iterator[Done]:
@@ -51,7 +51,7 @@ def find_status(store: RunStore, cases: Sequence[Case]) -> list[CaseStatus]:
 def run_cases(
     store: RunStore,
     statuses: Sequence[CaseStatus],
-    backend: Backend,
+    backend: RunnerBackend,
     *,
     plan: str,
     keep_journal: bool = False,

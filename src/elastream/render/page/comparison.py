@@ -16,7 +16,7 @@ from elastream.render.html import Html, clipped, element, joined
 from elastream.render.page.facts import application_name, notes_told, percent
 from elastream.render.page.page import CLOCK_LABELS, document, place_lines
 from elastream.render.page.strips import strips
-from elastream.render.strip import Axis, drawn, time_axis
+from elastream.render.strip import TimeAxis, drawn, time_axis
 from elastream.render.units import compact, duration, seconds
 
 
@@ -132,7 +132,7 @@ def _drawn(runs: Sequence[ComparedRun]) -> list[Html]:
     }
     sections = []
     for number, (run, found) in enumerate(shown):
-        axis = Axis(at=run.series.at, start=0.0, end=end, grid=grid, spans=run.series.spans, decisions=run.changes)
+        axis = TimeAxis(at=run.series.at, start=0.0, end=end, grid=grid, spans=run.series.spans, decisions=run.changes)
         same = [replace(strip, scale=scales[strip.name], prefix=f"run-{number}-") for strip in found]
         stack = element("div", *(drawn(strip, axis) for strip in same), time_axis(axis), class_="stack")
         name = clipped(run.name, 200)

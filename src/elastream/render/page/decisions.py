@@ -6,7 +6,7 @@ from itertools import groupby
 
 from elastream.journal.story_line import Held, Line
 from elastream.render.html import Html, clipped, element, joined
-from elastream.render.strip import Axis
+from elastream.render.strip import TimeAxis
 from elastream.render.units import duration, moment
 
 MARKS = 110
@@ -28,7 +28,7 @@ class DecisionEntry:
     line: Line
 
 
-def lane(entries: Sequence[DecisionEntry], axis: Axis, actions: int) -> Html:
+def lane(entries: Sequence[DecisionEntry], axis: TimeAxis, actions: int) -> Html:
     """Marks for all changes; each is a link to its row, and has its sentence as title."""
     changes = [entry for entry in entries if entry.line.what == "change"]
     marks = []
@@ -76,7 +76,7 @@ def table(entries: Sequence[DecisionEntry], *, is_virtual: bool) -> Html:
     )
 
 
-def _mark(group: Sequence[DecisionEntry], axis: Axis) -> Html:
+def _mark(group: Sequence[DecisionEntry], axis: TimeAxis) -> Html:
     first = group[0]
     told = [entry.line.text() for entry in group[:3]]
     if len(group) > len(told):

@@ -20,7 +20,7 @@ from elastream.render.html import Html, clipped, element, joined
 from elastream.render.page.decisions import DecisionEntry, lane, table
 from elastream.render.page.facts import default_title, facts, notes_told, tiles
 from elastream.render.page.strips import query_class, strips, told_apart
-from elastream.render.strip import Axis, drawn, time_axis
+from elastream.render.strip import TimeAxis, drawn, time_axis
 from elastream.render.thin import grouped
 from elastream.render.units import compact, seconds
 
@@ -73,7 +73,7 @@ def place_lines(lines: Sequence[Line]) -> list[DecisionEntry]:
 
 
 def _story(series: RunSeries, summary: Summary, entries: Sequence[DecisionEntry], is_virtual: bool) -> list[Html]:
-    axis = Axis(
+    axis = TimeAxis(
         at=series.at,
         start=series.start,
         end=series.end,

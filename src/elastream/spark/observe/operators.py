@@ -31,7 +31,7 @@ _STATEFUL = {
 _MAX_SHAPES = 512
 
 
-class Place(NamedTuple):
+class StagePlace(NamedTuple):
     """The operator of a stage, and whether what the stage read counts as that operator's records."""
 
     operator: str
@@ -138,21 +138,21 @@ class Operators:
         """For every leaf of the logical plan the place of its source, or -1."""
         self._sources = tuple(sources)
 
-    def of(self, stage: StageSeen, shapes: Mapping[int, Sequence[PlanNode]]) -> Place | None:
+    def of(self, stage: StageSeen, shapes: Mapping[int, Sequence[PlanNode]]) -> StagePlace | None:
         """Where a stage belongs, or None."""
         part = self._part(stage.matches, shapes)
         if part is None:
             return None
         if part.is_cached:
             # It goes on with what the query's own last operator made. Spark counts blocks there, not records.
-            return Place(self.parts[0].name, False) if self.parts else None
+            return StagePlace(self.parts[0].name, False) if self.parts else None
         if part.is_sink:
             self.sinks.setdefault(part.name, part)
         # A table is read again in every batch, for who needs it: its rows are no records that arrive.
         reader = part
         while reader.is_table and reader.feeds is not None:
             reader = reader.feeds
-        return Place(reader.name, reader is part)
+        return StagePlace(reader.name, reader is part)
 
     def sources_of(self, operator: str) -> tuple[int, ...]:
         """Places of the sources that an operator reads."""
