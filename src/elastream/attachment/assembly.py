@@ -24,7 +24,7 @@ from elastream.loop.planner import Planner
 from elastream.loop.slo_log import SloLog
 from elastream.policies import policies
 
-GUARDS: dict[str, Any] = {
+GUARDS: dict[str, object] = {
     "guards.start": True,
     "guards.starvation": True,
     "guards.bottleneck": True,
@@ -39,7 +39,7 @@ CALMING = "hysteresis"
 
 
 def resolve_settings(
-    flags: Mapping[str, Any], conf: Mapping[str, str], config: Path | None = None
+    flags: Mapping[str, object], conf: Mapping[str, str], config: Path | None = None
 ) -> tuple[Settings, Policy[Any]]:
     """The settings and the policy, before anything is added to the application: a wrong name leaves nothing behind."""
     resolution = resolve(flags, conf, os.environ, config, defaults={**GUARDS, f"guards.{CALMING}": True})

@@ -68,7 +68,7 @@ def settings_of(built: object) -> dict[str, Json]:
     return {f.name: _plain(getattr(built, f.name)) for f in fields(built) if f.init}
 
 
-def _plain(value: Any) -> Json:
+def _plain(value: object) -> Json:
     if is_dataclass(value) and not isinstance(value, type):
         return settings_of(value)
     if isinstance(value, Mapping):

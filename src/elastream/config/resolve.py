@@ -54,12 +54,12 @@ class Resolution:
 
 
 def resolve(
-    flags: Mapping[str, Any],
+    flags: Mapping[str, object],
     spark_conf: Mapping[str, str],
     environ: Mapping[str, str],
     yaml_path: Path | None,
     *,
-    defaults: Mapping[str, Any] | None = None,
+    defaults: Mapping[str, object] | None = None,
 ) -> Resolution:
     """Read all sources, or say in one line what is wrong and where. `defaults` are those of the place that asks."""
     # From the weakest to the strongest: what comes later wins.

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from enum import IntEnum
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from elastream.config.yaml_file import load_yaml, read_text
 from elastream.core.errors import BadInput
@@ -36,7 +36,7 @@ class Entry(NamedTuple):
     """One value as somebody wrote it."""
 
     path: tuple[str, ...]
-    value: Any
+    value: object
     origin: str
     rank: Rank
 
@@ -51,13 +51,13 @@ class Entry(NamedTuple):
         return f"{self.origin}: {self.key}" if self.rank is Rank.YAML else self.origin
 
 
-def from_defaults(defaults: Mapping[str, Any]) -> Iterator[Entry]:
+def from_defaults(defaults: Mapping[str, object]) -> Iterator[Entry]:
     """Dotted paths to values that hold where nobody says otherwise."""
     for name, value in defaults.items():
         yield from _flat(tuple(name.split(".")), value, DEFAULT, Rank.DEFAULT)
 
 
-def from_flags(flags: Mapping[str, Any]) -> Iterator[Entry]:
+def from_flags(flags: Mapping[str, object]) -> Iterator[Entry]:
     """Dotted paths to values; None is a flag that was not given."""
     for name, value in flags.items():
         if value is not None:
@@ -122,7 +122,7 @@ def _pairs(texts: Iterable[str], flag: str) -> dict[str, str]:
     return found
 
 
-def _flat(path: tuple[str, ...], value: Any, origin: str, rank: Rank) -> Iterator[Entry]:
+def _flat(path: tuple[str, ...], value: object, origin: str, rank: Rank) -> Iterator[Entry]:
     if isinstance(value, Mapping) and value:
         for key, item in value.items():
             yield from _flat((*path, str(key)), item, origin, rank)

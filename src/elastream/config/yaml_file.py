@@ -30,11 +30,11 @@ KeyPath = tuple[str | int, ...]
 class LocatedYaml:
     """The content of a file, and the line of each of its values."""
 
-    content: Any
+    content: object
     lines: Mapping[KeyPath, int]
 
 
-def load_yaml(path: Path) -> Any:
+def load_yaml(path: Path) -> object:
     """The content of a file, or BadInput with the line of what is wrong."""
     return load_located_yaml(path).content
 

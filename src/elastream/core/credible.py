@@ -84,7 +84,7 @@ def _all_readings(now: Observation) -> Iterator[Reading | None]:
 def _with_sound_readings(now: Observation, oldest: float, newest: float) -> Observation:
     """Walk the whole observation and leave out readings that are not sound."""
 
-    def cleaned(value: Any) -> Any:
+    def cleaned(value: object) -> Any:
         if isinstance(value, Reading):
             return value if _is_sound(value, oldest, newest) else None
         if type(value) is tuple:

@@ -49,7 +49,7 @@ class Sanitizer:
         """A sentence or a name as one line, without secrets."""
         return self._line(text)
 
-    def texts(self, value: Any) -> Any:
+    def texts(self, value: object) -> Any:
         """Plain data with every text made fit; keys are names here and say nothing about their values."""
         # Journals pass every number of every tick through here.
         kind = type(value)
@@ -63,21 +63,21 @@ class Sanitizer:
             return [item if type(item) is float else self.texts(item) for item in value]
         return self._line(value) if isinstance(value, str) else value
 
-    def data(self, value: Any) -> Any:
+    def data(self, value: object) -> Any:
         """The same, and without what stands under keys that name a secret, at any depth."""
         return self._without_secrets(value, None, hides_numbers=True)
 
-    def settings(self, value: Any) -> Any:
+    def settings(self, value: object) -> object:
         """The same for settings of our own, whose numbers are no secrets and are needed to plan a run again."""
         return self._without_secrets(value, None, hides_numbers=False)
 
-    def setting(self, name: str, value: Any) -> Any:
+    def setting(self, name: str, value: object) -> object:
         """One value by its name; as Spark does, what matches the application's pattern itself is hidden as a whole."""
         if isinstance(value, str) and self._own is not None and self._own.search(value[:_MOST_SEARCHED]):
             return HIDDEN
         return self._without_secrets({name: value}, None, hides_numbers=True)[self.line(name)]
 
-    def _without_secrets(self, value: Any, secret: str | None, *, hides_numbers: bool) -> Any:
+    def _without_secrets(self, value: object, secret: str | None, *, hides_numbers: bool) -> Any:
         """`secret` is the name of the one that all of it belongs to."""
         if isinstance(value, Mapping):
             found = {}

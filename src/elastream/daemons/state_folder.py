@@ -45,7 +45,7 @@ class DaemonState(ABC):
         """Those that run now, by name."""
         return frozenset(name for name, process in self.processes.items() if process.is_running)
 
-    def listed(self, running: frozenset[str]) -> list[dict[str, Any]]:
+    def listed(self, running: frozenset[str]) -> list[dict[str, object]]:
         """All of them for a script, with whether each was running."""
         return [
             {"name": name, "pid": process.pid, "running": name in running} for name, process in self.processes.items()

@@ -20,7 +20,7 @@ import signal
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from elastream.core.errors import BadInput, ElastreamError
 from elastream.daemons.processes import IS_LINUX
@@ -62,7 +62,7 @@ class SupervisorOrders:
 
     folder: str | None
     parent: int | None
-    wanted: Mapping[str, Any]
+    wanted: Mapping[str, object]
 
     def to_line(self) -> bytes:
         return f"{json.dumps(asdict(self))}\n".encode()

@@ -86,9 +86,9 @@ class Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._json_partitions = parsed.partitions if parsed.is_json else None
         self._options = dict(options)
         self._stopped_at_s: float | None = None
-        self._latest: dict[str, Any] | None = None
+        self._latest: dict[str, object] | None = None
 
-    def initialOffset(self) -> dict[str, Any]:
+    def initialOffset(self) -> dict[str, object]:
         parsed = _parsed(self._options)
         start_s = time.time() if parsed.start_s is None else parsed.start_s
         return {"offset": 0, "start_ms": round(start_s * 1_000), "events": parsed.fingerprint}
@@ -97,7 +97,7 @@ class Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         rows = _parsed(self._options).rows_per_batch
         return ReadAllAvailable() if rows is None else ReadMaxRows(rows)
 
-    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, object]:
         parsed = _parsed(self._options)
         self._check_same(start)
         now_s = time.time() if self._stopped_at_s is None else self._stopped_at_s
@@ -107,7 +107,7 @@ class Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         most = limit.max_rows if isinstance(limit, ReadMaxRows) else arrived
         return {**start, "offset": min(arrived, start["offset"] + most)}
 
-    def reportLatestOffset(self) -> dict[str, Any] | None:
+    def reportLatestOffset(self) -> dict[str, object] | None:
         return self._latest
 
     def prepareForTriggerAvailableNow(self) -> None:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
-from typing import Any
 
 from elastream.core.slo import Judged
 from elastream.evaluation.measures import Value
@@ -52,7 +51,7 @@ class Summary:
         """Whether that is at least what was promised; None if none was made or judged."""
         return None if self.promise is None else self.promise[1].keeps(self.promise[0])
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """As plain values."""
         plain = asdict(self)
         del plain["promise"]

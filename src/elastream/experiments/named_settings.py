@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from elastream.config import settings_of
 from elastream.config.guards import build_guards
@@ -15,7 +14,7 @@ from elastream.registry.settings import field_named
 from elastream.simulator.faults import faults
 
 
-def parse_policy(text: str, base: Mapping[str, Any] | None = None) -> NamedSettings:
+def parse_policy(text: str, base: Mapping[str, object] | None = None) -> NamedSettings:
     """`threshold(high=0.9)`. `base` are settings from elsewhere, which those in the text override."""
     call = parse_call(text, what="policy")
     if not base:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from elastream.evaluation.series import RunSeries
 from elastream.evaluation.summary import Summary
@@ -47,7 +46,7 @@ class Run:
                 return False
         return self.summary.slo_kept is not False
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """As plain values."""
         return {
             "policy": self.label,

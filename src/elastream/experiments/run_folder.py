@@ -16,7 +16,6 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from elastream.core.errors import BadInput
 from elastream.core.sanitizer import sanitizer
@@ -105,7 +104,7 @@ def open_recorder(folder: Path, simulation: Simulation, policy: str) -> Recorder
     return Recorder(folder / JOURNAL, planner=simulation.planner, header=header, keep=1_000_000).open()
 
 
-def write_results(run: Run, more: Mapping[str, Any]) -> None:
+def write_results(run: Run, more: Mapping[str, object]) -> None:
     """The numbers and the series of a finished run, with `more` of what is known about it.
 
     What a simulated workload offered stands in the series beside what was measured.

@@ -121,7 +121,7 @@ class SimulatedSetup:
         given = self.experiment
         return f"{self.model.name}, {how}, {spell_seconds(given.duration_s)}, {workers}, seed {given.seed}"
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """What the experiment comes to with everything that the model has of its own, but the policy."""
         pools = self.model.pools.values()
         slo = self.model.slo
@@ -251,7 +251,7 @@ def _pools_sentence(model: DataflowModel) -> str:
     return f"{told} workers in each of {len(model.pools)} pools" if len(model.pools) > 1 else f"{told} workers"
 
 
-def _describe_fault(fault: Fault) -> dict[str, Any]:
+def _describe_fault(fault: Fault) -> dict[str, object]:
     settings = settings_of(fault)
     # JSON has no infinity, which is how long a fault lasts that does not end.
     return {"fault": faults.name_of(fault)} | {k: None if v == math.inf else v for k, v in settings.items()}

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import replace
-from typing import Any
 
 from elastream.core.credible import credible
 from elastream.core.decision import Decision
@@ -44,11 +43,11 @@ def believe(tick: Tick, max_age_s: float, where: str) -> Tick:
     return tick if now is tick.observation else replace(tick, observation=now)
 
 
-def is_deep(value: Any) -> bool:
+def is_deep(value: object) -> bool:
     """Whether plain data is nested more deeply than any that we write."""
-    level: list[Any] = [value]
+    level: list[object] = [value]
     for _ in range(_MOST_LEVELS):
-        inner: list[Any] = []
+        inner: list[object] = []
         for item in level:
             if isinstance(item, dict):
                 inner += [part for part in item.values() if isinstance(part, (dict, list))]

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from elastream.config import set_arguments, spark_arguments, spark_defaults
 from elastream.core.bounds import parse_bounds
@@ -21,7 +21,7 @@ class LaunchOrders:
 
     script: Path
     arguments: tuple[str, ...] = ()
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, object] = field(default_factory=dict)
     """Paths of `elastream config` -> values."""
     config: Path | None = None
     """A YAML file with more of them, which anything else wins over."""
@@ -98,9 +98,9 @@ def checked_properties(path: Path) -> Path:
     return path.absolute()
 
 
-def flatten(settings: Mapping[str, Any]) -> dict[str, Any]:
+def flatten(settings: Mapping[str, object]) -> dict[str, object]:
     """Settings by full path, each with a value that text can spell."""
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for path, value in settings.items():
         if isinstance(value, Mapping):
             # A guard without settings is one that is on.

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 SETTING = "spark.sql.shuffle.partitions"
 # Every task of a batch costs time of its own; twice or three times the slots is usual, to even out keys.
@@ -18,6 +21,24 @@ _STATEFUL = frozenset({
 """Nodes of a logical plan that keep state where they are fed by a stream."""
 
 
+class JavaNodes(Protocol):
+    """A `Seq` of the JVM."""
+
+    def size(self) -> int: ...
+
+    def apply(self, place: int) -> JavaPlan: ...
+
+
+class JavaPlan(Protocol):
+    """A node of a logical plan, as far as it is called."""
+
+    def nodeName(self) -> str: ...  # noqa: N802 (Java's name)
+
+    def isStreaming(self) -> bool: ...  # noqa: N802 (Java's name)
+
+    def children(self) -> JavaNodes: ...
+
+
 def advise(partitions: int, slots: int) -> str | None:
     """What is wrong with so many partitions for at most so many slots, or None."""
     if partitions > MOST_PER_SLOT * slots:
@@ -27,8 +48,8 @@ def advise(partitions: int, slots: int) -> str | None:
     return None
 
 
-def keeps_state(plan: Any) -> bool:
-    """Whether a streaming query with this logical plan, an object of the JVM, has state."""
+def keeps_state(plan: JavaPlan) -> bool:
+    """Whether a streaming query with this logical plan has state."""
     for node in _nodes(plan):
         name, children = str(node.nodeName()), list(_children(node))
         if name in _STATEFUL and node.isStreaming():
@@ -38,10 +59,10 @@ def keeps_state(plan: Any) -> bool:
     return False
 
 
-def warning(writer: Any, slots: int) -> str | None:
+def warning(writer: DataStreamWriter, slots: int) -> str | None:
     """What to tell before a DataStreamWriter starts its query, in a sentence; None where nothing is wrong."""
     session = writer._spark
-    partitions = int(session.conf.get(SETTING))
+    partitions = int(session.conf.get(SETTING) or "200")
     wrong = advise(partitions, slots)
     if wrong is None or not keeps_state(writer._df._jdf.queryExecution().analyzed()):
         return None
@@ -54,7 +75,7 @@ def warning(writer: Any, slots: int) -> str | None:
     )
 
 
-def _nodes(plan: Any) -> Iterator[Any]:
+def _nodes(plan: JavaPlan) -> Iterator[JavaPlan]:
     waiting = [plan]
     while waiting:
         node = waiting.pop()
@@ -62,6 +83,6 @@ def _nodes(plan: Any) -> Iterator[Any]:
         waiting += _children(node)
 
 
-def _children(node: Any) -> Iterator[Any]:
+def _children(node: JavaPlan) -> Iterator[JavaPlan]:
     children = node.children()
     return (children.apply(place) for place in range(children.size()))

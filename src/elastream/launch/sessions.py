@@ -49,10 +49,12 @@ from elastream.launch.setting_up import (
     speaks_connect,
 )
 from elastream.launch.telling import Telling, so_many
-from elastream.spark.admission import require_admission
+from elastream.spark.admission import JavaConf, require_admission
 
 if TYPE_CHECKING:
+    from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 # A driver's JVM that is told to go needs about a second; one that hangs is left to itself.
 JVM_END_S = 15.0
@@ -72,7 +74,7 @@ class Sessions:
         self._say = say
         self._settings: dict[str, Any] = dict(orders.settings)
         self._telling = Telling(say, quiet=orders.quiet)
-        self._context: Any = None
+        self._context: SparkContext | None = None
         self._handle: Attachment | SwitchedOff | None = None
         self._cluster: LocalCluster | None = None
         self._environment = DriverEnvironment()
@@ -110,7 +112,7 @@ class Sessions:
             self._cluster.__exit__(None, None, None)
             self._cluster = None
 
-    def _around_builder(self, original: Callable[..., Any], builder: Any) -> Any:
+    def _around_builder(self, original: Callable[..., object], builder: SparkSession.Builder) -> object:
         options = builder._options
         # Only what the script sets too: the rest reaches the session through its context.
         builder._options = {**options, **{key: value for key, value in self._orders.conf.items() if key in options}}
@@ -123,7 +125,9 @@ class Sessions:
             )
         return original(builder)
 
-    def _around_context(self, original: Callable[..., None], context: Any, *args: Any, **kwargs: Any) -> None:
+    def _around_context(
+        self, original: Callable[..., None], context: SparkContext, *args: object, **kwargs: object
+    ) -> None:
         bound = inspect.signature(original).bind(context, *args, **kwargs)
         given = bound.arguments
         if given.get("gateway") is None and given.get("jsc") is None:
@@ -138,7 +142,7 @@ class Sessions:
         if self._cluster is not None:
             self._cluster.settings_for_driver()
 
-    def _chosen(self, conf: Any, master: str | None) -> Any:
+    def _chosen(self, conf: SparkConf | None, master: str | None) -> SparkConf:
         """The script's settings, with what the command line says in their place."""
         from pyspark import SparkConf
 
@@ -193,7 +197,7 @@ class Sessions:
             self._cluster = cluster
         return self._cluster.settings_for_driver()
 
-    def _around_start(self, original: Callable[..., Any], context: Any, jconf: Any) -> Any:
+    def _around_start(self, original: Callable[..., object], context: SparkContext, jconf: JavaConf) -> object:
         from pyspark import SparkConf
 
         conf = dict(SparkConf(_jconf=jconf).getAll())
@@ -213,7 +217,9 @@ class Sessions:
                     require_admission(jvm, jconf)
         return original(context, jconf)
 
-    def _around_session(self, original: Callable[..., None], spark: Any, *args: Any, **kwargs: Any) -> None:
+    def _around_session(
+        self, original: Callable[..., None], spark: SparkSession, *args: object, **kwargs: object
+    ) -> None:
         original(spark, *args, **kwargs)
         # Inside foreachBatch a session is made for every batch.
         if spark._sc is not self._context:
@@ -242,14 +248,16 @@ class Sessions:
         """What everybody has set, with an application's own properties among it."""
         return settings_for(self._settings, conf, self._orders.config)
 
-    def _around_query(self, original: Callable[..., Any], writer: Any, *args: Any, **kwargs: Any) -> Any:
+    def _around_query(
+        self, original: Callable[..., object], writer: DataStreamWriter, *args: object, **kwargs: object
+    ) -> object:
         # Advice is no reason to keep a query from its start, nor is the want of it.
         with suppress(Exception):
             self._advise(writer)
         return original(writer, *args, **kwargs)
 
-    def _advise(self, writer: Any) -> None:
-        if self._advised or not isinstance(self._handle, Attachment):
+    def _advise(self, writer: DataStreamWriter) -> None:
+        if self._advised or self._context is None or not isinstance(self._handle, Attachment):
             return
         conf = dict(self._context.getConf().getAll())
         slots = self._found(conf).executors.max * int(conf.get("spark.executor.cores", "1"))
@@ -258,7 +266,7 @@ class Sessions:
             self._advised = True
             self._say(line)
 
-    def _around_stop(self, original: Callable[..., None], context: Any) -> None:
+    def _around_stop(self, original: Callable[..., None], context: SparkContext) -> None:
         # Before the context goes: a loop that loses it would tell of a trouble that is none.
         if context is self._context:
             self._leave()
@@ -304,13 +312,13 @@ class Sessions:
         os._exit(code)
 
 
-def _wrap(owner: Any, name: str, around: Callable[..., Any]) -> None:
+def _wrap(owner: type, name: str, around: Callable[..., object]) -> None:
     original = getattr(owner, name, None)
     if original is None:  # not in this version of Spark
         return
 
     @functools.wraps(original)
-    def wrapped(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def wrapped(self: object, *args: object, **kwargs: object) -> object:
         return around(original, self, *args, **kwargs)
 
     setattr(owner, name, wrapped)

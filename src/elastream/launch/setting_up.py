@@ -69,13 +69,13 @@ def is_off(conf: Mapping[str, str]) -> bool:
     return conf.get(ENABLED, "true").strip().lower() == "false"
 
 
-def settings_for(given: Mapping[str, Any], conf: Mapping[str, str], config: Path | None = None) -> Settings:
+def settings_for(given: Mapping[str, object], conf: Mapping[str, str], config: Path | None = None) -> Settings:
     """The settings of the loop, as `attach` will find them; `config` is a YAML file."""
     ours = {key: value for key, value in conf.items() if key.startswith(SPARK_PREFIX) and key != ENABLED}
     return resolve(given, ours, os.environ, config, defaults=GUARDS).settings
 
 
-def is_bounded(given: Mapping[str, Any], conf: Mapping[str, str], config: Path | None = None) -> bool:
+def is_bounded(given: Mapping[str, object], conf: Mapping[str, str], config: Path | None = None) -> bool:
     """Whether anybody said how many executors there may be."""
     ours = {key: value for key, value in conf.items() if key.startswith(SPARK_PREFIX) and key != ENABLED}
     origins = resolve(given, ours, os.environ, config).origins

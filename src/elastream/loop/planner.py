@@ -40,11 +40,11 @@ class Remembered:
 
     known: Knowledge
     memory: Any
-    guards: Mapping[str, Any]
+    guards: Mapping[str, object]
     last: Decision | None
     proposal: Decision | None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """As plain values."""
         return {
             "known": self.known.to_json(),
@@ -162,7 +162,7 @@ class Planner:
         return decision
 
 
-def _with_note(decision: Any) -> Any:
+def _with_note(decision: object) -> object:
     """A decision of a snapshot. In those of before, a policy's note to itself stood in the evidence."""
     if isinstance(decision, dict) and "note" not in decision:
         return {**decision, "note": decision.get("evidence", {})}

@@ -69,9 +69,9 @@ def written_model(model: ApplicationModel) -> str:
     return yaml.safe_dump(content, sort_keys=False, width=120)
 
 
-def _told(part: Any) -> dict[str, Any]:
+def _told(part: Any) -> dict[str, object]:
     """Plain values that differ from their defaults, numbers to four digits: more was not measured."""
-    told: dict[str, Any] = {}
+    told: dict[str, object] = {}
     for item in fields(part):
         value = getattr(part, item.name)
         if item.name in _APART or value == item.default:
@@ -92,7 +92,7 @@ def read_trigger(value: object, where: str) -> Trigger:
 def _query(item: object, where: str) -> QueryModel:
     given = dict(as_mapping(item, where, "a query has a name, sources and stages"))
     check_keys(given, [f.name for f in fields(QueryModel)], where)
-    parts: dict[str, Any] = {
+    parts: dict[str, object] = {
         "sources": tuple(built(SourceModel, *one) for one in named_items(given.get("sources"), where, "source")),
         "stages": tuple(_stage(*one) for one in named_items(given.get("stages"), where, "stage")),
     }

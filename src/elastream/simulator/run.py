@@ -37,7 +37,7 @@ class ExactFigures:
     delay_p99_s: float | None
     delay_max_s: float | None
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """As plain values."""
         return asdict(self)
 

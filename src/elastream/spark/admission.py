@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from elastream.core.errors import CannotRun
 
@@ -21,7 +21,43 @@ _PAUSE_S = 1.0
 _LOUD = "org.apache.spark.network"
 
 
-def require_admission(jvm: Any, conf: Any, *, patience_s: float = PATIENCE_S) -> None:
+class JavaConf(Protocol):
+    """A `SparkConf` of the JVM, as far as it is called."""
+
+    def get(self, key: str, default: str, /) -> str: ...
+
+    def set(self, key: str, value: str, /) -> object: ...
+
+
+class JavaError(Protocol):
+    """A `Throwable` of the JVM, as far as it is called."""
+
+    def getMessage(self) -> str | None: ...  # noqa: N802 (Java's name)
+
+    def getClass(self) -> JavaClass: ...  # noqa: N802 (Java's name)
+
+    def getCause(self) -> JavaError | None: ...  # noqa: N802 (Java's name)
+
+
+class JavaClass(Protocol):
+    """A `Class` of the JVM."""
+
+    def getName(self) -> str: ...  # noqa: N802 (Java's name)
+
+
+class JavaCaller(Protocol):
+    """An `RpcEnv` of the JVM, as far as it is called."""
+
+    def setupEndpointRef(self, address: object, name: str) -> object: ...  # noqa: N802 (Java's name)
+
+    def shutdown(self) -> None: ...
+
+
+# Of a whole JVM nothing has a type: every name in it is looked up when it is asked for.
+Jvm = Any
+
+
+def require_admission(jvm: Jvm, conf: JavaConf, *, patience_s: float = PATIENCE_S) -> None:
     """Raise CannotRun if no master of `conf`, a SparkConf of that JVM, lets a driver in.
 
     Whatever else is the matter, a master that is slow among it, is left to Spark.
@@ -62,7 +98,7 @@ def read_refusal(causes: Sequence[tuple[str, str]], *, has_secret: bool) -> Refu
     return None
 
 
-def _refusal(jvm: Any, conf: Any, url: str) -> Refusal | None:
+def _refusal(jvm: Jvm, conf: JavaConf, url: str) -> Refusal | None:
     """Of several masters the one that stands by refuses, and any that answers is enough."""
     found = None
     for address in url.removeprefix("spark://").split(","):
@@ -72,7 +108,7 @@ def _refusal(jvm: Any, conf: Any, url: str) -> Refusal | None:
     return found
 
 
-def _call(jvm: Any, conf: Any, url: str) -> Refusal | None:
+def _call(jvm: Jvm, conf: JavaConf, url: str) -> Refusal | None:
     # With pyspark, and not with us.
     from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
 
@@ -92,13 +128,15 @@ def _call(jvm: Any, conf: Any, url: str) -> Refusal | None:
     return None
 
 
-def _caller(jvm: Any, conf: Any) -> Any:
+def _caller(jvm: Jvm, conf: JavaConf) -> JavaCaller:
     manager = jvm.org.apache.spark.SecurityManager
     others = (getattr(manager, f"$lessinit$greater$default${position}")() for position in (2, 3))
-    return jvm.org.apache.spark.rpc.RpcEnv.create("elastream", "localhost", 0, conf, manager(conf, *others), True)
+    rpc = jvm.org.apache.spark.rpc.RpcEnv
+    caller: JavaCaller = rpc.create("elastream", "localhost", 0, conf, manager(conf, *others), True)
+    return caller
 
 
-def _chain(error: Any) -> Iterator[tuple[str, str]]:
+def _chain(error: JavaError | None) -> Iterator[tuple[str, str]]:
     while error is not None:
         message = str(error.getMessage() or "").strip()
         yield str(error.getClass().getName()), message.split("\n", 1)[0]
@@ -106,7 +144,7 @@ def _chain(error: Any) -> Iterator[tuple[str, str]]:
 
 
 @contextmanager
-def _quiet(jvm: Any) -> Iterator[None]:
+def _quiet(jvm: Jvm) -> Iterator[None]:
     log4j = jvm.org.apache.logging.log4j
     context = log4j.LogManager.getContext(False)
     named = context.getConfiguration().getLoggers()

@@ -259,7 +259,7 @@ def _rows(runs: Sequence[StoredRun]) -> list[dict[str, Any]]:
     return rows
 
 
-def _state(one: StoredRun, what: dict[str, Any]) -> str:
+def _state(one: StoredRun, what: dict[str, object]) -> str:
     """Of a run that is whole, whether the present code would give the same."""
     return "stale" if one.state == "finished" and identify(parse_experiment(what)) != one.identity else one.state
 
@@ -267,9 +267,9 @@ def _state(one: StoredRun, what: dict[str, Any]) -> str:
 def _flat(value: Any, name: str = "") -> dict[str, Any]:
     if not isinstance(value, dict):
         return {name: value}
-    parts: Sequence[dict[str, Any]] = [_flat(part, f"{name}.{key}" if name else key) for key, part in value.items()]
+    parts: Sequence[dict[str, object]] = [_flat(part, f"{name}.{key}" if name else key) for key, part in value.items()]
     return {key: found for part in parts for key, found in part.items()}
 
 
-def _spell(value: Any) -> str:
+def _spell(value: object) -> str:
     return "-" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,7 +1,7 @@
 """`elastream replay`."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -89,7 +89,7 @@ def _print(found: Replayed, most: int) -> None:
         screen.print("Another policy or other guards were asked, and decided the same throughout.")
 
 
-def _as_json(found: Replayed) -> dict[str, Any]:
+def _as_json(found: Replayed) -> dict[str, object]:
     return {
         "ticks": found.ticks,
         "missing": found.missing,
@@ -100,7 +100,7 @@ def _as_json(found: Replayed) -> dict[str, Any]:
     }
 
 
-def _difference(one: Difference) -> dict[str, Any]:
+def _difference(one: Difference) -> dict[str, object]:
     return {
         "number": one.number,
         "at_s": one.at_s,
@@ -109,5 +109,5 @@ def _difference(one: Difference) -> dict[str, Any]:
     }
 
 
-def _decision(decision: Decision) -> dict[str, Any]:
+def _decision(decision: Decision) -> dict[str, object]:
     return {"kind": decision.kind, "allocation": dict(decision.allocation), "reason": decision.sentence()}

@@ -1,6 +1,6 @@
 """`elastream workloads`."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.table import Table
@@ -91,7 +91,7 @@ def _show(name: str, duration: str | None, seed: int, *, json: bool) -> None:
     pattern = None if any(one.required for one in settings) else parse_workload(name)
     length_s = _length(name, duration)
     if json:
-        shown: dict[str, Any] = {"name": name, "doc": known.doc(name), "settings": settings_json(settings)}
+        shown: dict[str, object] = {"name": name, "doc": known.doc(name), "settings": settings_json(settings)}
         print_json(shown | ({"drawn": _as_json(pattern, length_s, seed)} if pattern is not None else {}))
         return
     screen = console()
@@ -120,7 +120,7 @@ def _draw(pattern: Pattern, duration_s: float, seed: int, *, json: bool) -> None
     )
 
 
-def _as_json(pattern: Pattern, duration_s: float, seed: int) -> dict[str, Any]:
+def _as_json(pattern: Pattern, duration_s: float, seed: int) -> dict[str, object]:
     series = pattern.series(duration_s=duration_s, seed=seed)
     points = _points(series)
     return {

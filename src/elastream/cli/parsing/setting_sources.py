@@ -3,7 +3,6 @@
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from elastream.cli.parsing.texts import read_guards, read_seconds, require_one
 from elastream.config import Resolution, resolve, set_arguments, spark_arguments
@@ -21,12 +20,12 @@ class SettingSources:
 
     def __init__(
         self,
-        flags: Mapping[str, Any],
+        flags: Mapping[str, object],
         config: Path | None,
         assignments: Sequence[str] | None,
         conf: Sequence[str] | None,
         *,
-        defaults: Mapping[str, Any] | None = None,
+        defaults: Mapping[str, object] | None = None,
     ) -> None:
         self._flags = {**set_arguments(assignments or ()), **{key: v for key, v in flags.items() if v is not None}}
         self._conf = spark_arguments(conf or ())
@@ -65,9 +64,9 @@ def read_flags(
     slo: str | None = None,
     tick: str | None = None,
     guards: Sequence[str] | None = None,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Options that several commands have, as settings; what was not given is not among them."""
-    flags: dict[str, Any] = {}
+    flags: dict[str, object] = {}
     if policy is not None:
         require_one(policy)
         flags["policy"] = parse_policy(policy).name

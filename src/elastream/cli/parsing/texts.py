@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 from elastream.config import guard_key, guard_name, guards
 from elastream.config.guards import guard_setting
@@ -30,9 +29,9 @@ def require_one(text: str) -> None:
         raise BadInput(f"--policy: found {text!r}; name one policy; `simulate` compares several: repeat --policy")
 
 
-def read_guards(texts: Sequence[str]) -> dict[str, dict[str, Any]]:
+def read_guards(texts: Sequence[str]) -> dict[str, dict[str, object]]:
     """`cool-down(after=300s)`: name -> settings, as the configuration has them."""
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, dict[str, object]] = {}
     for text in texts:
         call = parse_call(text, what="guard")
         name = guard_key(call.name)

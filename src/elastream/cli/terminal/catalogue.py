@@ -49,7 +49,7 @@ def show_name(known: Registry[Any], name: str, example: str, *, json: bool) -> N
     print_line(screen, f"try: {example}")
 
 
-def describe(known: Registry[Any], name: str, example: str) -> dict[str, Any]:
+def describe(known: Registry[Any], name: str, example: str) -> dict[str, object]:
     """The same as plain values."""
     cls = known.get(name)
     return {

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from rich.table import Table
 from rich.text import Text
@@ -27,10 +26,10 @@ def find_origin(name: str) -> str:
     return f"measured from a recorded run of the job: simulator/measured_jobs/{measured_jobs()[name].name}"
 
 
-def describe_model(model: ApplicationModel | DataflowModel) -> dict[str, Any]:
+def describe_model(model: ApplicationModel | DataflowModel) -> dict[str, object]:
     """All of it as plain values."""
     engine = "continuous" if isinstance(model, DataflowModel) else "micro-batch"
-    numbers: Any = _finite(settings_of(model))
+    numbers: object = _finite(settings_of(model))
     return {"name": model.name, "engine": engine, "doc": model.doc, "from": find_origin(model.name), "numbers": numbers}
 
 
@@ -104,7 +103,7 @@ def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     return table
 
 
-def _finite(value: Any) -> Any:
+def _finite(value: object) -> object:
     """JSON has no infinity, which stands for what has no bound."""
     if isinstance(value, dict):
         return {key: _finite(item) for key, item in value.items()}

@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
@@ -105,7 +104,7 @@ def troubles_told(label: str) -> Iterator[None]:
         log.propagate = propagates
 
 
-def print_json(document: Any) -> None:
+def print_json(document: object) -> None:
     """The one document that a script reads."""
     safe = sanitizer().texts(document)
     sys.stdout.write(json.dumps(safe, indent=2, allow_nan=False, ensure_ascii=False) + "\n")

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -23,7 +22,7 @@ def print_settings(console: Console, settings: Sequence[Setting]) -> None:
     print_table(console, table)
 
 
-def settings_json(settings: Sequence[Setting]) -> list[dict[str, Any]]:
+def settings_json(settings: Sequence[Setting]) -> list[dict[str, object]]:
     """As plain values."""
     return [
         {"name": s.name, "type": s.type, "required": s.required, "default": _plain(s.default), "doc": s.doc}

@@ -42,7 +42,7 @@ class ClusterStatus:
     def applications(self) -> list[str]:
         return [str(application.get("name")) for application in self.page.get("activeapps", ())]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         where = {"up": self.is_up, "folder": str(self.folder.path)}
         if self.state is None:
             return where
@@ -68,7 +68,7 @@ def status(folder: ClusterFolder) -> ClusterStatus:
     return ClusterStatus(folder=folder, state=state, running=running, page=page)
 
 
-def master_page(web: str, master: Process, key: str) -> dict[str, Any]:
+def master_page(web: str, master: Process, key: str) -> dict[str, object]:
     """Workers, applications, cores and memory; nothing if it does not answer, or somebody else does in its place.
 
     A standalone master shows its page only to those who have the key.

@@ -106,7 +106,7 @@ def _run(task: Task, work: Path, log: DecisionLog) -> Run:
 
 
 def _store(
-    task: Task, place: Path, numbers: Mapping[str, Any], tables: Mapping[str, Any], work: Path | None = None
+    task: Task, place: Path, numbers: Mapping[str, object], tables: Mapping[str, object], work: Path | None = None
 ) -> None:
     identity = {"experiment": task.identity.experiment, "code": task.identity.code}
     row = {**identity, **task.labels, "seed": task.experiment["seed"], **numbers}

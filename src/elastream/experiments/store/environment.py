@@ -8,18 +8,17 @@ import subprocess
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
 PACKAGES = ("elastream", "numpy", "pydantic", "pyarrow", "pyspark", "duckdb", "pandas")
 
 
-def find_environment() -> dict[str, Any]:
+def find_environment() -> dict[str, object]:
     """Versions, commit, machine, and what else it is doing."""
     return {**_find_constant(), "load": list(os.getloadavg())}
 
 
 @cache
-def _find_constant() -> dict[str, Any]:
+def _find_constant() -> dict[str, object]:
     return {
         "versions": {"python": platform.python_version(), **_versions()},
         "commit": _commit(),

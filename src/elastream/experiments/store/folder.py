@@ -49,7 +49,7 @@ class StoredRun:
     identity: Identity
     folder: Path
     state: State
-    numbers: Mapping[str, Any]
+    numbers: Mapping[str, object]
     """The row of its summary; empty where that cannot be read."""
 
     @property
@@ -126,7 +126,7 @@ def read_stored(folder: Path, identity: Identity) -> StoredRun:
 
 
 def write_stored(
-    place: Path, experiment: Mapping[str, Any], environment: Mapping[str, Any], tables: Mapping[str, pa.Table],
+    place: Path, experiment: Mapping[str, object], environment: Mapping[str, object], tables: Mapping[str, pa.Table],
     work: Path | None = None,
 ) -> Path:  # fmt: skip
     """Write a run and move it to its place; what lay there before goes. `work` is a folder with more of it."""

@@ -95,7 +95,7 @@ def _inputs(experiment: Experiment) -> Iterator[Path]:
         yield Path(experiment.subject.model)
 
 
-def _named_by_content(plain: dict[str, Any], experiment: Experiment) -> dict[str, Any]:
+def _named_by_content(plain: dict[str, Any], experiment: Experiment) -> dict[str, object]:
     """Without folders of files: where they lie says nothing of what is in them."""
     text = experiment.workload
     for trace in find_traces(parse_workload(text)):
@@ -106,7 +106,7 @@ def _named_by_content(plain: dict[str, Any], experiment: Experiment) -> dict[str
     return plain
 
 
-def _without_spelling(value: Any) -> Any:
+def _without_spelling(value: object) -> Any:
     if isinstance(value, dict):
         return {key: _without_spelling(part) for key, part in value.items() if key != "written"}
     return [_without_spelling(part) for part in value] if isinstance(value, list) else value

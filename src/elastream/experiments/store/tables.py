@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
@@ -49,7 +48,7 @@ class DecisionLog:
     """
 
     def __init__(self) -> None:
-        self.rows: list[dict[str, Any]] = []
+        self.rows: list[dict[str, object]] = []
         self._last: tuple[str, int] | None = None
 
     def write(self, tick: Tick) -> None:
@@ -129,12 +128,12 @@ SUMMARY = pa.schema([
 ])  # fmt: skip
 
 
-def make_summary(row: Mapping[str, Any]) -> pa.Table:
+def make_summary(row: Mapping[str, object]) -> pa.Table:
     """One row; names that it does not have are unknown."""
     return pa.Table.from_pylist([{name: row.get(name) for name in SUMMARY.names}], schema=SUMMARY)
 
 
-def find_numbers(run: Run) -> dict[str, Any]:
+def find_numbers(run: Run) -> dict[str, object]:
     """Everything that is known of a run in one number."""
     exact = run.exact.as_json() if run.exact is not None else {}
     return {**run.summary.as_json(), **exact, "form": run.form}

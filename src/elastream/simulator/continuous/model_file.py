@@ -38,7 +38,7 @@ _PLAIN = ("cluster_workers", "base_latency", "base_latency_s", "step", "step_s",
 _KEYS = ("name", "doc", "logs", "operators", "pool", "pools", "slo", *_PARTS, *_PLAIN)
 
 
-def dataflow(content: Mapping[str, Any], where: str, name: str) -> DataflowModel:
+def dataflow(content: Mapping[str, object], where: str, name: str) -> DataflowModel:
     """The job that the content of a file describes, or BadInput that says where it goes wrong."""
     check_keys(content, _KEYS, where)
     operators = tuple(_operator(*one) for one in named_items(content.get("operators"), where, "operator"))
@@ -81,7 +81,7 @@ def _feeds(after: object, where: str) -> tuple[Feed, ...]:
     raise BadInput(f"{where}: after: found {after!r}; it must be a name, a list of names, or names with records each")
 
 
-def _pools(content: Mapping[str, Any], operators: tuple[OperatorModel, ...], where: str) -> dict[str, PoolModel]:
+def _pools(content: Mapping[str, object], operators: tuple[OperatorModel, ...], where: str) -> dict[str, PoolModel]:
     """`pool` is what all pools are like, `pools` is what is different about some of them."""
     common = as_mapping(content.get("pool") or {}, f"{where}: pool", "settings are written as 'name: value'")
     each = as_mapping(content.get("pools") or {}, f"{where}: pools", "pools are written as 'name: settings'")
@@ -90,7 +90,7 @@ def _pools(content: Mapping[str, Any], operators: tuple[OperatorModel, ...], whe
     return {name: _pool({**common, **(each.get(name) or {})}, f"{where}: pool {name}") for name in names}
 
 
-def _pool(given: Mapping[str, Any], where: str) -> PoolModel:
+def _pool(given: Mapping[str, object], where: str) -> PoolModel:
     for bound in ("min_workers", "max_workers"):
         if given.get(bound) is None:
             raise BadInput(f"{where} has no {bound}; a pool needs both bounds, min_workers and max_workers")

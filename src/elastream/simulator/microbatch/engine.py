@@ -22,7 +22,7 @@ from elastream.simulator.microbatch.query import SimulatedBatch, SimulatedQuery
 from elastream.simulator.microbatch.stage import Member, StageRun, Wave
 from elastream.workloads.series import RateSeries
 
-_Event = tuple[float, int, Callable[[Any], None], Any]
+_Event = tuple[float, int, Callable[[object], None], object]
 
 
 class MicroBatchEngine:

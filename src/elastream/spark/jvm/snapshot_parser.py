@@ -62,7 +62,7 @@ class _Parts:
     def __init__(self) -> None:
         self.malformed = 0
 
-    def read(self, items: Iterable[Any] | None, build: Callable[[Any], T]) -> tuple[T, ...]:
+    def read(self, items: Iterable[object] | None, build: Callable[[Any], T]) -> tuple[T, ...]:
         found = []
         for item in items if isinstance(items, Iterable) else ():
             try:

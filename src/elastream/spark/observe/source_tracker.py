@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from elastream.core.observation import Reading, Source
 from elastream.estimators.delay import Stretch
@@ -212,7 +212,7 @@ class SourceTracker:
         self._arrived_from, self._arrived_s = ("extrapolated" if is_old or is_ahead else "reported"), at_s
 
     def take(
-        self, progress: Mapping[str, Any], ended_s: float, *, is_foreach: bool, scanned: float | None = None
+        self, progress: Mapping[str, object], ended_s: float, *, is_foreach: bool, scanned: float | None = None
     ) -> Read:
         """A batch has been committed; `progress` is its part about this source, `scanned` what its stages have read."""
         start, end = progress.get("startOffset"), progress.get("endOffset")
