@@ -2,17 +2,19 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.compute as pc  # type: ignore[import-untyped]
 import pytest
 
 from elastream.jobs.catalogue import jobs
-from elastream.jobs.judging import inputs_of, judge
+from elastream.jobs.job import Job
+from elastream.jobs.judging import TIMES, Verdict, answered, inputs_of, judge
 from elastream.jobs.output import written
 from tests.jobs.running import run, run_in_two
 from tests.spark.driving import INTERPRETED
@@ -42,6 +44,69 @@ def test_its_rows_are_those_of_an_independent_computation(name: str, spark: Any,
     run_in_two(spark, job, options, tmp_path)
     verdict = judge(job, inputs_of(job, options), written(job.result, tmp_path))
     assert verdict.right, verdict.sentence
+
+
+def judged(spark: Any, job: Job, tables: Mapping[str, pa.Table]) -> Verdict:
+    """What a job makes of these very events, all in one go."""
+    rows = job.query({name: spark.createDataFrame(table) for name, table in tables.items()}).toArrow()
+    assert rows.column_names == [name for name in answered(job, tables).column_names if name not in TIMES]
+    return judge(job, tables, rows)
+
+
+def test_a_person_who_is_there_twice_is_new_once(spark: Any) -> None:
+    job = jobs.build("nexmark-q8")
+    tables = inputs_of(job, {"workload": "constant(100)", "rows": "2000"})
+    persons = tables["persons"]
+    # The same message once more, at once and in a later window.
+    later = persons.set_column(2, "event_time", pc.add(persons["event_time"], pa.scalar(20_000_000, "duration[us]")))
+    tables["persons"] = pa.concat_tables([persons, persons, later])
+    verdict = judged(spark, job, tables)
+    assert verdict.right, verdict.sentence
+    found = answered(job, tables)
+    assert found.num_rows == len(set(zip(found["id"].to_pylist(), found["window_start"].to_pylist(), strict=True)))
+
+
+WHITE = "".join(sign for number in range(0x11_0000) if (sign := chr(number)).isspace())
+LINES = (
+    "",
+    " ",
+    "  one  two ",
+    "\tone\ntwo\r\n",
+    "a\u00a0b\u3000c",
+    WHITE,
+    WHITE.join("xyz"),
+    "one\u200bword",
+    "\u00e9t\u00e9",
+)
+
+
+def test_words_are_what_stands_between_white_space_of_any_kind(spark: Any) -> None:
+    job = jobs.build("wordcount")
+    tables = inputs_of(job, {"workload": "constant(100)", "rows": str(len(LINES))})
+    tables["sentences"] = tables["sentences"].set_column(3, "line", pa.array(LINES))
+    verdict = judged(spark, job, tables)
+    assert verdict.right, verdict.sentence
+    found = answered(job, tables)
+    counted = Counter(word for line in LINES for word in line.split())
+    assert dict(zip(found["word"].to_pylist(), found["count"].to_pylist(), strict=True)) == counted
+
+
+PUBLISHED = {
+    "nexmark-q14": "auction bidder price bid_time_type event_time extra c_counts",
+    "nexmark-q20": "auction bidder price channel url bid_event_time bid_extra item_name description initial_bid reserve"
+    " auction_event_time expires seller category auction_extra",
+}
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_the_published_columns_come_out(name: str, spark: Any) -> None:
+    job = jobs.build(name)
+    # Thirty hours, so that bids come by day and by night.
+    tables = inputs_of(job, {"workload": "constant(1)", "rows": "5000", "timeFactor": "21.6"})
+    assert [one for one in answered(job, tables).column_names if one not in TIMES] == PUBLISHED[name].split()
+    verdict = judged(spark, job, tables)
+    assert verdict.right, verdict.sentence
+    assert answered(job, tables).num_rows > 100
 
 
 @pytest.mark.full

@@ -80,6 +80,16 @@ def test_a_job_shows_in_full_how_it_departs_from_what_was_published(capsys: pyte
         (["bench", "pass", "--events", "0"], "--events: found '0'; it must be a number of at least 1, such as 500k"),
         (["bench", "pass", "--option", "rows=5"], "--option rows: give it as --events"),
         (["bench", "pass", "--option", "start=5"], "--option start: the job itself decides that"),
+        (["bench", "enrichment", "--option", "IDs=5"], "--option IDs: the job itself decides that"),
+        (
+            ["bench", "nexmark-q1-kanis", "--option", "bidProportion=5"],
+            "--option bidProportion: the job itself decides that",
+        ),
+        (["bench", "nexmark-q3", "--option", "rowsPerBatch=few"], "source: rowsPerBatch: 'few' is not a number"),
+        (
+            ["bench", "nexmark-q3", "--option", "hotSellerRatio=5"],
+            "--option: the events of this job have no option 'hotSellerRatio'; did you mean 'hotSellersRatio'?",
+        ),
         (
             ["live", "--option", "keis=4"],
             "--option: the events of this job have no option 'keis'; did you mean 'keys'?",

@@ -2,14 +2,17 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
 from elastream.jobs.catalogue import jobs, parse_job
 from elastream.jobs.job import Result
 from elastream.jobs.judging import TIMES, Circumstances, Verdict, answered, inputs_of, judge, judge_rows
+from elastream.jobs.output import written
 from elastream.jobs.passing import Pass
 
 OPTIONS = {"workload": "constant(100)", "rows": "500"}
@@ -140,3 +143,23 @@ def test_every_job_with_final_rows_says_until_when_they_wait(name: str) -> None:
     verdict = judge(job, tables, nothing, Circumstances(goes_on=True))
     assert verdict.right
     assert verdict.sentence.endswith("more wait for the watermark")
+
+
+def test_output_of_which_every_file_is_empty_is_no_row_in_either_mode(tmp_path: Path) -> None:
+    nothing = pa.table({"word": pa.array([], pa.string()), "count": pa.array([], pa.int64())})
+    (tmp_path / "out" / "batch=0").mkdir(parents=True)
+    pq.write_table(nothing, tmp_path / "out" / "batch=0" / "part-0.parquet")
+    (tmp_path / "checkpoint" / "commits").mkdir(parents=True)
+    (tmp_path / "checkpoint" / "commits" / "0").touch()
+    for key in (("word",), ("word", "count")):
+        found = written(Result(mode="update", key=key), tmp_path)
+        assert found is not None
+        assert found.equals(nothing)
+    assert written(Result(), tmp_path) is None
+    log = tmp_path / "out" / "_spark_metadata"
+    log.mkdir()
+    file = tmp_path / "out" / "batch=0" / "part-0.parquet"
+    (log / "0").write_text(f'v1\n{{"path": "file://{file}", "action": "add"}}\n')
+    found = written(Result(), tmp_path)
+    assert found is not None
+    assert found.equals(nothing)

@@ -5,7 +5,7 @@ Runs on executors that may have neither Elastream nor pydantic, so it imports on
 
 from collections.abc import Iterator, Mapping
 from importlib import import_module
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -36,6 +36,15 @@ class Generator(Protocol):
 
     def batch(self, offsets: IntArray, event_time_us: IntArray) -> pa.RecordBatch:
         """The events of these offsets, which depend on nothing else; columns in the order of the schema."""
+
+
+@runtime_checkable
+class TakesTurns(Protocol):
+    """A generator of one of several streams whose events come in turns, as those of an auction do."""
+
+    @property
+    def per_turn(self) -> int:
+        """How many of its events come in a turn of all streams."""
 
 
 class Maker(Protocol):
@@ -71,6 +80,12 @@ def maker(name: str) -> Maker:
     except (ImportError, AttributeError) as wrong:
         raise BadInput(f"source: generator {name!r}: {wrong}") from None
     return found
+
+
+def per_turn(name: str, options: Mapping[str, str]) -> int:
+    """How many events a generator with these options has in a turn of all streams; 1: it knows of no turns."""
+    made = maker(name).made({key.lower(): value for key, value in options.items()}, seed=0, partitions=1)
+    return made.per_turn if isinstance(made, TakesTurns) else 1
 
 
 def batches(generator: Generator, timing: Timing, stretch: ArrivalStretch, offsets: range) -> Iterator[pa.RecordBatch]:

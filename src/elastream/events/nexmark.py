@@ -93,6 +93,11 @@ class Nexmark:
     def key_column(self) -> str | None:
         return _STREAMS[self.stream].key_column
 
+    @property
+    def per_turn(self) -> int:
+        """As many as the proportions say."""
+        return {"persons": self.ids.persons, "auctions": self.ids.auctions, "bids": self.ids.bids}[self.stream]
+
     def batch(self, offsets: IntArray, event_time_us: IntArray) -> pa.RecordBatch:
         if self.stream not in self._made:
             self._made[self.stream] = self._maker()

@@ -152,8 +152,8 @@ def _parsed(text: str) -> SourceOptions:
     )
     # Drawn here, so that a duration the workload cannot have is told before anything starts.
     parsed.newest(0.0)
-    if parsed.flush_s is not None and not parsed.rows_to_come:
-        raise BadInput("source: flush: events that have no end, or are none, cannot be flushed; give rows or duration")
+    if parsed.flush_s is not None and parsed.rows_to_come is None:
+        raise BadInput("source: flush: events that have no end cannot be flushed; give rows or duration")
     return parsed
 
 

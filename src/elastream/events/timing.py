@@ -64,6 +64,9 @@ class Timing:
 
     def event_time_us(self, offsets: IntArray, stretch: ArrivalStretch) -> IntArray:
         """Of each event."""
+        if self.flush_after == 0:
+            # None has come before: the workload's time zero stands for the last one.
+            return np.full(len(offsets), self.epoch_s * 1_000_000 + round(self.flush_s * 1e6), dtype=np.int64)
         places = offsets if self.flush_after is None else np.minimum(offsets, self.flush_after - 1)
         if self.disorder > 1:
             group = places // self.disorder * self.disorder

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
-from elastream.events.options import parse_options
-from elastream.jobs.job import Job, Stream
+from elastream.core.errors import UnknownName
+from elastream.events.generators import maker, per_turn, whole
+from elastream.events.options import OPTIONS, parse_options
+from elastream.jobs.job import Job, Stream, jobs
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-# Of the whole job; every stream gets its part.
-_COUNTED = ("rows", "rowsPerBatch")
 # A time outside of this is no time of these events: one row from the far future would end every window at once.
 _EARLIEST_S, _LATEST_S = 86_400, 366 * 86_400
 
@@ -31,9 +32,33 @@ class Input:
 def stream_options(job: Job, options: Mapping[str, str]) -> dict[str, dict[str, str]]:
     """The options of each stream's events, from those of the whole job: load, seed, rows, duration and so on.
 
-    An option is given to the streams whose generators have it; the job's own come before those of the caller.
+    An option is given to the streams whose generators have it; the job's own come before those of the caller. One that
+    no stream has is refused.
     """
-    return {stream.name: _options(stream, options) for stream in job.streams}
+    _check_known(job, options)
+    parts = shares(job, options)
+    # Parts of a whole number that add up to it.
+    ends = pairwise(accumulate(parts.values(), initial=0.0))
+    return {
+        stream.name: _options(stream, options, parts[stream.name], part)
+        for stream, part in zip(job.streams, ends, strict=True)
+    }
+
+
+def shares(job: Job, options: Mapping[str, str]) -> dict[str, float]:
+    """Each stream's part of the load, by its name.
+
+    Streams without a share of their own take turns, as often as their generators say with these options.
+    """
+    told = {stream.name: stream.share for stream in job.streams if stream.share is not None}
+    turns = {
+        stream.name: per_turn(stream.generator, _own(stream, options))
+        for stream in job.streams
+        if stream.share is None
+    }  # fmt: skip
+    left, whole_turn = 1.0 - sum(told.values()), sum(turns.values())
+    found = {**told, **{name: left * turn / whole_turn for name, turn in turns.items()}}
+    return {stream.name: found[stream.name] for stream in job.streams}
 
 
 def embedded(spark: SparkSession, job: Job, options: Mapping[str, str]) -> dict[str, Input]:
@@ -86,20 +111,37 @@ def checked(frame: DataFrame, stream: Stream, options: Mapping[str, str]) -> Inp
     return Input(counted.where("sound").drop("sound", "message"), counted.where(~sf.col("sound")).select("message.*"))
 
 
-def _options(stream: Stream, options: Mapping[str, str]) -> dict[str, str]:
-    from elastream.events.generators import GENERATORS, maker
-    from elastream.events.options import OPTIONS
+def _check_known(job: Job, options: Mapping[str, str]) -> None:
+    known = {name.lower(): name for name in known_options(job)}
+    for name in options:
+        if name.lower() not in known:
+            raise UnknownName(f"job {jobs.name_of(job)}: its events have no option", name, known.values())
 
-    known = {name.lower() for name in (*OPTIONS, *maker(stream.generator).options)}
-    elsewhere = {option.lower() for name in GENERATORS for option in maker(name).options}
-    # One that no generator has is left in, to be refused with the nearest name.
-    given = {key: value for key, value in options.items() if key.lower() in known or key.lower() not in elsewhere}
-    for key in given:
-        if key.lower() in (name.lower() for name in _COUNTED):
-            given[key] = str(round(int(given[key]) * stream.share))
-    if stream.share != 1.0:
-        given["workload"] = f"({given['workload']}) * {stream.share!r}"
+
+def known_options(job: Job) -> tuple[str, ...]:
+    """Every option that some stream of a job has."""
+    return (*OPTIONS, *dict.fromkeys(name for stream in job.streams for name in maker(stream.generator).options))
+
+
+def _own(stream: Stream, options: Mapping[str, str]) -> dict[str, str]:
+    """Those that a stream has, by their own names, with what the job itself says of it."""
+    known = {name.lower(): name for name in (*OPTIONS, *maker(stream.generator).options)}
+    given = {known[name.lower()]: value for name, value in options.items() if name.lower() in known}
     return {**given, **stream.options, "generator": stream.generator}
+
+
+def _options(stream: Stream, options: Mapping[str, str], share: float, part: tuple[float, float]) -> dict[str, str]:
+    given, first, end = _own(stream, options), *part
+    lower = {name.lower(): value for name, value in given.items()}
+    if "rows" in given:
+        rows = whole(lower, "rows", "", least=0)
+        given["rows"] = str(round(rows * end) - round(rows * first))
+    if "rowsPerBatch" in given:
+        # A stream of which a batch may read nothing would never end.
+        given["rowsPerBatch"] = str(max(1, round(whole(lower, "rowsPerBatch", "", least=1) * share)))
+    if share != 1.0 and "workload" in given:
+        given["workload"] = f"({given['workload']}) * {share!r}"
+    return given
 
 
 def _in_time(epoch_s: int) -> str:

@@ -26,8 +26,8 @@ class Stream:
     generator: str
     options: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), hash=False)
     """Of the generator."""
-    share: float = 1.0
-    """Of the job's load."""
+    share: float | None = 1.0
+    """Of the job's load. None: what the others leave, shared in the turns that the generators know (`per_turn`)."""
     per_s: float | None = None
     """Events in a second of their own time, where that is part of what they mean; None: as many as the load has."""
     is_json: bool = False

@@ -91,7 +91,7 @@ def newest(rows: pa.Table, result: Result) -> pa.Table:
         return rows
     keys = zip(*(rows[name].to_pylist() for name in result.key), strict=True)
     places = {key: row for row, key in enumerate(keys)}
-    return rows.take(sorted(places.values()))
+    return rows.take(pa.array(sorted(places.values()), pa.int64()))
 
 
 def written(result: Result, folder: Path) -> pa.Table | None:

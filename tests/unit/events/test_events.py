@@ -218,3 +218,9 @@ def test_at_the_end_one_event_per_partition_is_far_ahead() -> None:
     assert events(options, 1_000, 1_003).column("partition").to_pylist() == [1, 2, 0]
     assert seconds(options, 1_001, 1_003).tolist() == found[11:].tolist()
     assert [newest({**options, "start": "0"}, now_s) for now_s in (9.98, 10.01)] == [998, 1_003]
+
+
+def test_where_no_event_has_come_those_that_flush_are_an_hour_after_the_beginning() -> None:
+    options = {**IN_ORDER, "rows": "0", "flush": "1h", "partitions": "3", "disorder": "7"}
+    assert seconds(options, 0, 3).tolist() == [3_600.0] * 3
+    assert newest(options, 0.0, {"start_ms": 0}) == 3

@@ -86,12 +86,14 @@ def _default(name: str) -> Job | None:
 def _about(name: str, job: Job) -> dict[str, Any]:
     from elastream.cli.terminal.settings_table import settings_json
     from elastream.jobs.catalogue import jobs as known
+    from elastream.jobs.inputs import shares
 
+    parts = shares(job, {})
     return {
         "name": name,
         "doc": known.doc(name),
         "streams": [
-            {"name": one.name, "generator": one.generator, "options": dict(one.options), "share": one.share}
+            {"name": one.name, "generator": one.generator, "options": dict(one.options), "share": parts[one.name]}
             | {"json": one.is_json}
             for one in job.streams
         ],
@@ -113,6 +115,7 @@ def _show(name: str, *, json: bool) -> None:
     from elastream.cli.terminal.settings_table import print_settings
     from elastream.jobs.catalogue import jobs as known
     from elastream.jobs.catalogue import require_class
+    from elastream.jobs.inputs import shares
 
     require_class(name)
     job = known.build(name)
@@ -125,8 +128,9 @@ def _show(name: str, *, json: bool) -> None:
     for paragraph in about.split("\n"):
         screen.print(Text(paragraph, style="dim"))
     screen.print()
+    parts = shares(job, {})
     for stream in job.streams:
-        screen.print(f"reads {stream.name}: {_stream(stream)}")
+        screen.print(f"reads {stream.name}: {_stream(stream, parts[stream.name])}")
     screen.print(f"gives out: {_mode(job)}")
     screen.print()
     if settings := known.settings(name):
@@ -142,11 +146,11 @@ def _described(job: Job) -> str:
     return "\n".join(" ".join(paragraph.split()) for paragraph in [*of_file, *of_class])
 
 
-def _stream(stream: Stream) -> str:
+def _stream(stream: Stream, share: float) -> str:
     parts = [f"events of generator {stream.generator}"]
     parts += [f"{key}={value}" for key, value in stream.options.items()]
-    if stream.share != 1.0:
-        parts.append(f"{stream.share:.3%} of the load")
+    if share != 1.0:
+        parts.append(f"{share:.3%} of the load")
     if stream.is_json:
         parts.append("as JSON text")
     return ", ".join(parts)

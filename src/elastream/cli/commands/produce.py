@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from elastream.development.kafka.contact import Troubles
     from elastream.development.kafka.producer import Production
     from elastream.development.kafka.producer_client import Target
-    from elastream.jobs.job import Stream
+    from elastream.jobs.job import Job, Stream
 
 
 PARTITIONS = 4
@@ -132,7 +132,7 @@ def _event_options(flags: Mapping[str, object], more: Mapping[str, str]) -> dict
     return {name: str(value) for name, value in flags.items() if value is not None} | dict(more)
 
 
-def _of_job(source: str) -> Stream | None:
+def _of_job(source: str) -> tuple[Job, Stream] | None:
     """The stream of a job, if one is named: `wordcount`, or `q3/bids` of a job that has several.
 
     `package.module:Class` alone may be a generator of others, and is one unless it is a job.
@@ -145,13 +145,14 @@ def _of_job(source: str) -> Stream | None:
     called = text.partition("(")[0].strip()
     if called not in jobs or (called == source and is_class_path(called) and not _is_job(called)):
         return None
-    streams = {one.name: one for one in jobs.build_call(parse_call(text, what="job")).streams}
+    job = jobs.build_call(parse_call(text, what="job"))
+    streams = {one.name: one for one in job.streams}
     if name and name not in streams:
         raise UnknownName(f"job {text} has no stream", name, streams)
     if not name and len(streams) > 1:
         spelt = ", ".join(f"{text}/{stream}" for stream in streams)
         raise BadInput(f"job {text} has several streams; write each to a topic of its own: {spelt}")
-    return streams[name] if name else next(iter(streams.values()))
+    return job, streams[name] if name else next(iter(streams.values()))
 
 
 def _split_stream(source: str) -> tuple[str, str]:
@@ -173,15 +174,18 @@ def _is_job(path: str) -> bool:
 def _source_options(source: str, workload: str, more: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
     """What the source itself says, and what is left of the options behind it."""
     from elastream.events.generators import GENERATORS
+    from elastream.jobs.inputs import shares
 
-    stream = None if source in GENERATORS else _of_job(source)
-    if stream is None:
+    found = None if source in GENERATORS else _of_job(source)
+    if found is None:
         return {"generator": source, "workload": workload}, dict(more)
+    job, stream = found
     fixed = {name.lower() for name in stream.options}
     for name in more:
         if name.lower() in fixed:
             raise BadInput(f"--option {name}: the job's stream {stream.name!r} decides that")
-    load = workload if stream.share == 1.0 else f"({workload}) * {stream.share!r}"
+    share = shares(job, more)[stream.name]
+    load = workload if share == 1.0 else f"({workload}) * {share!r}"
     return {"generator": stream.generator, "workload": load}, {**more, **stream.options}
 
 

@@ -67,8 +67,9 @@ class CurrencyConversion(Skewed):
 jobs.preset(
     "nexmark-q1-kanis",
     of="nexmark-q1",
-    doc="query 1 as Kanis' thesis ran it: a rate of 0.82, whole cents, no hot keys",
+    doc="query 1 as Kanis' thesis ran it: a rate of 0.82, whole cents, ten bids per person, no hot keys",
     rate=0.82,
     truncated=True,
     hot=False,
+    bid_proportion=10,
 )

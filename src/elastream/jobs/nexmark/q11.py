@@ -61,4 +61,10 @@ class UserSessions(Skewed):
         """
 
 
-jobs.preset("nexmark-q11-kanis", of="nexmark-q11", doc="query 11 as in Kanis' thesis: no hot keys", hot=False)
+jobs.preset(
+    "nexmark-q11-kanis",
+    of="nexmark-q11",
+    doc="query 11 as in Kanis' thesis: ten bids per person, no hot keys",
+    hot=False,
+    bid_proportion=10,
+)

@@ -50,7 +50,8 @@ class Selection(Skewed):
 jobs.preset(
     "nexmark-q2-kanis",
     of="nexmark-q2",
-    doc="query 2 as Kanis' thesis ran it: other auctions, no hot keys",
+    doc="query 2 as Kanis' thesis ran it: other auctions, ten bids per person, no hot keys",
     multiples=(1007, 1020, 2001, 2019, 2087),
     hot=False,
+    bid_proportion=10,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from elastream.jobs.job import Result, Stream, jobs
@@ -12,9 +12,6 @@ from elastream.registry import setting
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-# Of a load of auctions and bids alone.
-_AUCTIONS, _BIDS = 3 / 49, 46 / 49
 
 
 @jobs.register("nexmark-q20")
@@ -38,26 +35,30 @@ class ExpandedBids(Skewed):
 
     @property
     def streams(self) -> tuple[Stream, ...]:
-        auctions, bids = self.stream("auctions"), self.stream("bids")
-        return (replace(auctions, share=_AUCTIONS), replace(bids, share=_BIDS))
+        return (self.stream("auctions"), self.stream("bids"))
 
     def query(self, streams: Mapping[str, DataFrame]) -> DataFrame:
         """A bid may come before its auction, so bids are remembered too."""
         from pyspark.sql import functions as sf
 
         bids = streams["bids"].select(
-            "auction", "bidder", "price", "channel", "url", sf.col("event_time").alias("bid_at")
-        )
+            "auction", "bidder", "price", "channel", "url",
+            sf.col("event_time").alias("bid_event_time"), sf.col("extra").alias("bid_extra"),
+        )  # fmt: skip
         wanted = streams["auctions"].where(sf.col("category") == self.category)
         auctions = wanted.select(
-            sf.col("event_time").alias("opened"), "id", "item_name", "description", "initial_bid", "reserve", "seller"
-        )
+            "id", "item_name", "description", "initial_bid", "reserve",
+            sf.col("event_time").alias("auction_event_time"), "expires", "seller", "category",
+            sf.col("extra").alias("auction_extra"),
+        )  # fmt: skip
         matching = sf.col("auction") == sf.col("id")
         if self.ttl_s is not None:
             ttl = sf.expr(f"INTERVAL {interval(self.ttl_s)}")
-            bids = bids.withWatermark("bid_at", interval(self.watermark_s))
-            auctions = auctions.withWatermark("opened", interval(self.watermark_s))
-            matching &= sf.col("bid_at").between(sf.col("opened") - ttl, sf.col("opened") + ttl)
+            bids = bids.withWatermark("bid_event_time", interval(self.watermark_s))
+            auctions = auctions.withWatermark("auction_event_time", interval(self.watermark_s))
+            matching &= sf.col("bid_event_time").between(
+                sf.col("auction_event_time") - ttl, sf.col("auction_event_time") + ttl
+            )
         return bids.join(auctions, matching).drop("id")
 
     @property
@@ -67,8 +68,9 @@ class ExpandedBids(Skewed):
             apart = "abs(epoch_us(auctions.event_time) - epoch_us(bids.event_time))"
             ttl = f"AND {apart} <= {microseconds(self.ttl_s)}"
         return f"""
-            SELECT auction, bidder, price, channel, url, bids.event_time AS bid_at, auctions.event_time AS opened,
-                item_name, description, initial_bid, reserve, seller,
+            SELECT auction, bidder, price, channel, url, bids.event_time AS bid_event_time, bids.extra AS bid_extra,
+                item_name, description, initial_bid, reserve, auctions.event_time AS auction_event_time, expires,
+                seller, category, auctions.extra AS auction_extra,
                 least(bids.event_time, auctions.event_time) AS first_time,
                 greatest(bids.event_time, auctions.event_time) AS last_time
             FROM bids, auctions

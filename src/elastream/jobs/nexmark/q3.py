@@ -83,4 +83,5 @@ jobs.preset(
     category=None,
     ttl_s=300.0,
     hot=False,
+    bid_proportion=10,
 )

@@ -84,9 +84,11 @@ class HotItems(Skewed):
 jobs.preset(
     "nexmark-q5-kanis",
     of="nexmark-q5",
-    doc="query 5 as Kanis' thesis ran it: the bids of every auction over 5 minutes, every minute, no hot keys",
+    doc="query 5 as Kanis' thesis ran it: the bids of every auction over 5 minutes, every minute, ten bids per person,"
+    " no hot keys",
     window_s=300.0,
     slide_s=60.0,
     most=False,
     hot=False,
+    bid_proportion=10,
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -20,8 +19,6 @@ _SOUND = {
     "auctions": "id IS NOT NULL AND seller IS NOT NULL AND category IS NOT NULL",
     "bids": "auction IS NOT NULL AND bidder IS NOT NULL AND price IS NOT NULL",
 }
-# Of a load of persons and auctions alone, where a person comes with three auctions.
-_SHARES = {"persons": 0.25, "auctions": 0.75}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,12 +26,20 @@ class Skewed:
     """What every query has to choose."""
 
     hot: bool = setting(True, doc="some auctions, sellers and bidders have more than their share, as published")
+    bid_proportion: int | None = setting(
+        None, doc="bids that come with a person and three auctions; none: what the option bidProportion says, or 46"
+    )
 
     def stream(self, name: str) -> Stream:
-        """One that this query reads."""
-        chosen: Mapping[str, str] = {} if self.hot else _NO_HOT_ONES
-        options = MappingProxyType({"stream": name, **chosen})
-        return Stream(name=name, generator="nexmark", options=options, share=_SHARES.get(name, 1.0), sound=_SOUND[name])
+        """One that this query reads. Those that it does not read are no part of its load."""
+        options = {"stream": name}
+        if not self.hot:
+            options |= _NO_HOT_ONES
+        if self.bid_proportion is not None:
+            options["bidProportion"] = str(self.bid_proportion)
+        return Stream(
+            name=name, generator="nexmark", options=MappingProxyType(options), share=None, sound=_SOUND[name]
+        )  # fmt: skip
 
 
 def best_first() -> Column:
