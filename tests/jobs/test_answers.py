@@ -12,6 +12,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 import pytest
 
+from elastream.development.embedded_source import stream
 from elastream.jobs.catalogue import jobs
 from elastream.jobs.job import Job
 from elastream.jobs.judging import TIMES, Verdict, answered, inputs_of, judge
@@ -117,6 +118,11 @@ def test_its_rows_are_right_with_other_seeds(name: str, seed: str, spark: Any, t
     run(spark, job, options, tmp_path)
     verdict = judge(job, inputs_of(job, options), written(job.result, tmp_path))
     assert verdict.right, verdict.sentence
+
+
+def test_every_session_of_an_application_can_read_events(spark: Any) -> None:
+    for session in (spark, spark.newSession(), spark):
+        assert len(stream(session, workload="1k").columns) == 5
 
 
 @pytest.mark.full

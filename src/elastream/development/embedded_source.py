@@ -33,6 +33,9 @@ NAME = "elastream"
 def register(spark: SparkSession) -> None:
     """Make `format("elastream")` known to a session. Executors need not have Elastream; the driver's Python must."""
     _check_python(spark.sparkContext.pythonExec)
+    # Spark looks in the active session for what the session given lacks, and would say that it is there already.
+    sessions: Any = spark._jvm.org.apache.spark.sql.classic.SparkSession  # type: ignore[union-attr]
+    sessions.setActiveSession(spark._jsparkSession)
     spark.dataSource.register(ElastreamSource)
 
 
