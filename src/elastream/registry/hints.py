@@ -16,25 +16,25 @@ def without_unit(name: str, others: Collection[str] = ()) -> str:
 
 
 @cache
-def hints(cls: Any) -> dict[str, Any]:
+def hints(cls: object) -> dict[str, object]:
     """The types of a class' fields, by name."""
     return get_type_hints(cls, include_extras=True)
 
 
-def _bare(hint: Any) -> Any:
+def _bare(hint: object) -> Any:
     return _bare(get_args(hint)[0]) if get_origin(hint) is Annotated else hint
 
 
-def _members(hint: Any) -> tuple[Any, ...]:
+def _members(hint: Any) -> tuple[object, ...]:
     bare = _bare(hint)
     return get_args(bare) if get_origin(bare) in (Union, UnionType) else (bare,)
 
 
-def is_sequence(hint: Any) -> bool:
+def is_sequence(hint: object) -> bool:
     return any(get_origin(member) in (tuple, list) for member in map(_bare, _members(hint)))
 
 
-def leaves(hint: Any) -> set[Any]:
+def leaves(hint: object) -> set[object]:
     """The plain types inside unions, annotations and sequences."""
     bare = _bare(hint)
     if get_origin(bare) in (Union, UnionType, tuple, list):
@@ -42,13 +42,13 @@ def leaves(hint: Any) -> set[Any]:
     return {str} if get_origin(bare) is Literal else {bare}
 
 
-def type_words(name: str, hint: Any) -> str:
+def type_words(name: str, hint: object) -> str:
     """A type in words, for lists of settings."""
     words = [_one_type(name, member) for member in _members(hint) if member is not NoneType]
     return " or ".join(words) + (", or none" if NoneType in _members(hint) else "")
 
 
-def _one_type(name: str, hint: Any) -> str:
+def _one_type(name: str, hint: object) -> str:
     bare = _bare(hint)
     if get_origin(bare) is Literal:
         return "one of " + ", ".join(map(str, get_args(bare)))

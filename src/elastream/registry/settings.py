@@ -74,7 +74,7 @@ def construct(cls: type[T], given: Mapping[str, object], label: str) -> T:
     return cls(**given)
 
 
-def _read(value: object, hint: Any, name: str, label: str) -> object:
+def _read(value: object, hint: object, name: str, label: str) -> object:
     plain = leaves(hint)
     nested = next((leaf for leaf in plain if isinstance(leaf, type) and is_dataclass(leaf)), None)
     if nested is not None and isinstance(value, Mapping):
@@ -109,7 +109,7 @@ def _numbers(value: object, name: str, label: str, *, is_bool: bool) -> object:
     return value.value
 
 
-def _validate(value: object, hint: Any, label: str) -> object:
+def _validate(value: object, hint: object, label: str) -> object:
     try:
         return _adapter(hint).validate_python(value)
     except ValidationError as wrong:

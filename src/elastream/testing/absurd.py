@@ -35,7 +35,7 @@ def make_absurd(now: Observation, draw: random.Random, *, at_s: float | None = N
     return replace(bent, at_s=then_s, utc_s=1.7e9 + then_s, pools=pools, queries=queries)
 
 
-def _bent(draw: random.Random, value: Any, at_s: float) -> Any:
+def _bent(draw: random.Random, value: object, at_s: float) -> object:
     absurd = draw.random() < 0.25
     if isinstance(value, Reading):
         age_s = draw.choice(AGES_S) if absurd else 0.0

@@ -32,7 +32,7 @@ def without(now: Observation, signals: Iterable[Signal]) -> Observation:
     """The same look with some signals unknown."""
     blank = {place for signal in signals for place in FILLED_BY.get(signal, ())}
 
-    def walk(value: Any) -> Any:
+    def walk(value: object) -> Any:
         if isinstance(value, tuple) and not hasattr(value, "_fields"):
             return tuple(walk(item) for item in value)
         if is_dataclass(value) and not isinstance(value, type):

@@ -42,7 +42,7 @@ def name_class(built: object) -> str:
     return type(built).__name__
 
 
-def are_finite(value: Any) -> bool:
+def are_finite(value: object) -> bool:
     """Whether no number in plain values is infinite or none at all."""
     if isinstance(value, Mapping):
         return all(are_finite(item) for item in value.values())
@@ -51,7 +51,7 @@ def are_finite(value: Any) -> bool:
     return not isinstance(value, float) or math.isfinite(value)
 
 
-def survives_json(value: Any) -> bool:
+def survives_json(value: object) -> bool:
     """Whether a value is plain: text made of it reads back as itself."""
     try:
         return bool(json.loads(json.dumps(value, allow_nan=False)) == value)

@@ -187,7 +187,7 @@ class _Unexplained:
         self.start, self.decide = policy.start, policy.decide
         self.interval_s, self.needs = policy.interval_s, policy.needs
 
-    def learn(self, memory: Any, now: Observation, last: Decision | None) -> Any:
+    def learn(self, memory: object, now: Observation, last: Decision | None) -> object:
         return self._policy.learn(memory, now, None if last is None else replace(last, evidence={}))
 
 
@@ -199,6 +199,6 @@ def _require_reason(reason: str, where: str) -> None:
     require(bool(reason.strip()) and "\n" not in reason, f"{where}: the reason is {reason!r}; it must be a sentence")
 
 
-def _seen_by(known: Knowledge) -> dict[str, Any]:
+def _seen_by(known: Knowledge) -> dict[str, object]:
     """What is known, but for how far back somebody has asked."""
     return {part: value for part, value in known.to_json().items() if part != "asked_s"}

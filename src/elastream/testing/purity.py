@@ -24,10 +24,10 @@ from elastream.simulator.microbatch.platform import PROVIDES
 _FORBIDDEN = ("open", "socket.", "subprocess.", "os.", "shutil.", "tempfile.", "urllib.", "import")
 
 
-def plan_all(makers: dict[str, Callable[[], Planner]], looks: list[Observation]) -> dict[str, list[Any]]:
+def plan_all(makers: dict[str, Callable[[], Planner]], looks: list[Observation]) -> dict[str, list[object]]:
     """What each decides on the same looks, and what went wrong."""
     dump = TypeAdapter(Decision).dump_python
-    plans: dict[str, list[Any]] = {}
+    plans: dict[str, list[object]] = {}
     for label, make in makers.items():
         planner = make()
         found = [planner.plan(now) for now in looks]

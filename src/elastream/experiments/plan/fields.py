@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BeforeValidator, GetCoreSchemaHandler, GetJsonSchemaHandler, WithJsonSchema
 from pydantic_core import CoreSchema, core_schema
@@ -27,21 +27,21 @@ PROSE = {"type": "string"}
 class One:
     """Of a field: a value that a function reads. What it refuses is an error of that place."""
 
-    read: Callable[[Any], Any]
+    read: Callable[[object], object]
     kinds: tuple[str, ...] = ("string",)
     """As JSON calls them."""
 
-    def validate(self, value: Any) -> Any:
+    def validate(self, value: object) -> object:
         """What was read."""
         try:
             return self.read(value)
         except BadInput as wrong:
             raise ValueError(str(wrong)) from None
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(self.validate)
 
-    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, object]:
         return {"type": list(self.kinds)}
 
 
@@ -55,7 +55,7 @@ class Axis:
     one: One
     sets: bool = False
 
-    def spread(self, value: Any) -> dict[str, Any]:
+    def spread(self, value: object) -> dict[str, object]:
         """Label -> value as it is written."""
         if isinstance(value, Mapping):
             found = {str(label): part for label, part in value.items()}
@@ -70,35 +70,35 @@ class Axis:
             raise ValueError("it is empty; leave the key out, or name at least one")
         return found
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         value = core_schema.no_info_plain_validator_function(self.one.validate)
         return core_schema.no_info_before_validator_function(
             self.spread, core_schema.dict_schema(core_schema.str_schema(), value)
         )
 
-    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        one: dict[str, Any] = {"type": list(self.one.kinds)}
-        several: dict[str, Any] = {"type": "array", "items": one}
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, object]:
+        one: dict[str, object] = {"type": list(self.one.kinds)}
+        several: dict[str, object] = {"type": "array", "items": one}
         value = {"anyOf": [one, several]} if self.sets else one
         named = {"type": "object", "additionalProperties": value, "minProperties": 1}
         return {"anyOf": [one, several, named]}
 
 
-def label_of(value: Any) -> str:
+def label_of(value: object) -> str:
     """How a value that nobody has named is called: as it was written."""
     if isinstance(value, bool):
         return str(value).lower()
     return "..".join(map(str, value)) if isinstance(value, list) else " ".join(str(value).split())
 
 
-def read_text(value: Any) -> str:
+def read_text(value: object) -> str:
     """A text that is not empty."""
     if not isinstance(value, str) or not value.strip():
         raise BadInput(f"found {value!r}; it must be a text")
     return value.strip()
 
 
-def read_duration(value: Any) -> float:
+def read_duration(value: object) -> float:
     """Seconds, from `90s`, `2h` or a plain number."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise BadInput(f"found {value!r}; it must be a duration such as 90s, 140m or 2h")
@@ -108,7 +108,7 @@ def read_duration(value: Any) -> float:
     return quantity.value
 
 
-def read_share(value: Any) -> float:
+def read_share(value: object) -> float:
     """A share above 0, from `80%` or 0.8."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise BadInput(f"found {value!r}; it must be a share such as 80% or 0.8")
@@ -118,21 +118,21 @@ def read_share(value: Any) -> float:
     return quantity.value
 
 
-def read_count(value: Any) -> int:
+def read_count(value: object) -> int:
     """A whole number of at least 1."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise BadInput(f"found {value!r}; it must be a whole number of at least 1")
     return value
 
 
-def read_factor(value: Any) -> float:
+def read_factor(value: object) -> float:
     """A number above 0."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
         raise BadInput(f"found {value!r}; it must be a number above 0")
     return float(value)
 
 
-def read_slo(value: Any) -> Slo:
+def read_slo(value: object) -> Slo:
     """`30s`, or `95% within 30s`."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return Slo(delay_s=read_duration(value))
@@ -143,27 +143,27 @@ def read_slo(value: Any) -> Slo:
     return Slo(delay_s=read_duration(delay.strip()), share=promised)
 
 
-def read_trigger(value: Any) -> Trigger:
+def read_trigger(value: object) -> Trigger:
     """Time between batches, or `asap`."""
     return Trigger(interval_s=None if value == "asap" else read_duration(value))
 
 
-def read_bounds(value: Any) -> tuple[int, int]:
+def read_bounds(value: object) -> tuple[int, int]:
     """`1..12`."""
     return parse_bounds(value, "executors")
 
 
-def read_policy(value: Any) -> NamedSettings:
+def read_policy(value: object) -> NamedSettings:
     """`ds2(headroom=1.2)`."""
     return parse_policy(read_text(value))
 
 
-def read_faults(value: Any) -> tuple[NamedSettings, ...]:
+def read_faults(value: object) -> tuple[NamedSettings, ...]:
     """What goes wrong in one run."""
     return parse_faults(_texts(value))
 
 
-def read_guards(value: Any) -> tuple[NamedSettings, ...]:
+def read_guards(value: object) -> tuple[NamedSettings, ...]:
     """What stands around the policy in one run."""
     found: dict[str, dict[str, object]] = {}
     for text in _texts(value):
@@ -175,14 +175,14 @@ def read_guards(value: Any) -> tuple[NamedSettings, ...]:
     return choose_guards(found)
 
 
-def read_workload(value: Any) -> str:
+def read_workload(value: object) -> str:
     """A load as text, of which the files need not be there."""
     text = str(value) if isinstance(value, int | float) and not isinstance(value, bool) else read_text(value)
     parse_workload(text)
     return text
 
 
-def _texts(value: Any) -> list[str]:
+def _texts(value: object) -> list[str]:
     return [read_text(item) for item in (value if isinstance(value, list) else [value])]
 
 
@@ -220,7 +220,7 @@ Labels = Annotated[
 """Axis -> one label of it, or several."""
 
 
-def _read_labels(value: Any) -> Any:
+def _read_labels(value: object) -> object:
     if not isinstance(value, Mapping):
         return value
     several = {key: found if isinstance(found, list) else [found] for key, found in value.items()}

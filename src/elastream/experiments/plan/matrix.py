@@ -121,10 +121,10 @@ def matches(where: Mapping[str, Sequence[str]], labels: Mapping[str, str]) -> bo
     )
 
 
-def _find_axes(plan: Plan, loads: Mapping[str, Pattern]) -> dict[str, list[tuple[str | None, Any]]]:
+def _find_axes(plan: Plan, loads: Mapping[str, Pattern]) -> dict[str, list[tuple[str | None, object]]]:
     """Axis -> labels and values; one that the plan does not mention has a single value without a label."""
     what, how = plan.document.what, plan.document.how
-    named: dict[str, Mapping[str, Any]] = {
+    named: dict[str, Mapping[str, object]] = {
         "model": {label: _place_file(text, plan.folder("what", "model", label)) for label, text in what.model.items()},
         "job": what.job,
         "workload": loads,
@@ -132,7 +132,7 @@ def _find_axes(plan: Plan, loads: Mapping[str, Pattern]) -> dict[str, list[tuple
         "faults": what.faults,
         **{axis: getattr(how, axis) for axis in AXES if hasattr(how, axis)},
     }
-    unnamed: dict[str, Any] = {"faults": (), "guards": ()}
+    unnamed: dict[str, object] = {"faults": (), "guards": ()}
     return {axis: list(named[axis].items()) or [(None, unnamed.get(axis))] for axis in AXES}
 
 
@@ -207,7 +207,7 @@ class _Factors:
 
 
 def _build(
-    plan: Plan, values: Mapping[str, Any], labels: Mapping[str, str], seed: int, factors: _Factors
+    plan: Plan, values: Mapping[str, object], labels: Mapping[str, str], seed: int, factors: _Factors
 ) -> Experiment:
     given = {**values, "peak": plan.document.what.peak, **_overrides(plan.document.cases, labels)}
     policy: NamedSettings = given["policy"]
@@ -236,7 +236,7 @@ def _build(
 
 
 def _overrides(rules: Sequence[Override], labels: Mapping[str, str]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for rule in rules:
         if matches(rule.where, labels):
             found |= {key: getattr(rule.set, key) for key in rule.set.model_fields_set}

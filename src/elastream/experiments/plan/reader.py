@@ -45,7 +45,7 @@ class Plan:
     """A plan that makes sense as a document; its models, jobs and recordings have not been looked for."""
 
     document: PlanDocument
-    content: Mapping[str, Any]
+    content: Mapping[str, object]
     """The same as it is written, with what it includes."""
     path: Path
     places: Mapping[KeyPath, Place] = field(repr=False)
@@ -82,7 +82,7 @@ def find_place(places: Mapping[KeyPath, Place], keys: Sequence[str | int], path:
     return Place(path, 1)
 
 
-def _load(path: Path, through: tuple[Path, ...]) -> tuple[dict[str, Any], dict[KeyPath, Place]]:
+def _load(path: Path, through: tuple[Path, ...]) -> tuple[dict[str, object], dict[KeyPath, Place]]:
     """The content of a file over what it includes, and where each value stands."""
     if path.resolve() in (one.resolve() for one in through):
         raise BadInput(f"{through[-1]}: include: {path} includes itself")
@@ -92,7 +92,7 @@ def _load(path: Path, through: tuple[Path, ...]) -> tuple[dict[str, Any], dict[K
     if not isinstance(found.content, dict):
         raise BadInput(f"{path}: this is no plan; it has `what` and `how` (`elastream plan schema` prints all keys)")
     own = {keys: Place(path, line) for keys, line in found.lines.items()}
-    content: dict[str, Any] = {}
+    content: dict[str, object] = {}
     places: dict[KeyPath, Place] = {}
     included = found.content.get("include") or []
     for name in [included] if isinstance(included, str) else included:
@@ -106,9 +106,9 @@ def _load(path: Path, through: tuple[Path, ...]) -> tuple[dict[str, Any], dict[K
 
 
 def _merge(
-    into: dict[str, Any],
+    into: dict[str, object],
     places: dict[KeyPath, Place],
-    other: Mapping[str, Any],
+    other: Mapping[str, object],
     others: Mapping[KeyPath, Place],
     at: KeyPath,
 ) -> None:
@@ -132,7 +132,7 @@ def _merge(
         places.update({path: place for path, place in others.items() if path[: len(keys)] == keys})
 
 
-def _tell(error: ErrorDetails, content: Any, places: Mapping[KeyPath, Place], path: Path) -> str:
+def _tell(error: ErrorDetails, content: object, places: Mapping[KeyPath, Place], path: Path) -> str:
     keys = tuple(error["loc"])
     where = find_place(places, _written(keys, content), path)
     text = error["msg"].removeprefix("Value error, ")
