@@ -37,7 +37,7 @@ class Mutant:
 MUTANTS = (
     Mutant(
         fault="a plan's experiments that are handed out by handfuls lose one between two of them",
-        file="src/elastream/experiments/runner/local.py",
+        file="src/elastream/experiments/runner/runner.py",
         before="for task in islice(waiting, 4 * self.number)",
         after="for task, _ in zip(waiting, range(4 * self.number))",
         test="tests/unit/experiments/test_runner.py::test_more_tasks_than_processes_can_hold_are_all_run",
@@ -834,7 +834,7 @@ MUTANTS = (
     ),
     Mutant(
         fault="the thesis' over-provisioning acts before sizes are rounded",
-        file="src/elastream/policies/ds2/policy.py",
+        file="src/elastream/policies/ds2/presets.py",
         before="interval_s=15.0, warm_up_s=0.0, over_provision=1.2,",
         after="interval_s=15.0, warm_up_s=0.0, factor=0.2,",
         test="tests/unit/policies/test_ds2.py::test_the_thesis_multiplies_whole_sizes",
@@ -1128,8 +1128,8 @@ MUTANTS = (
     Mutant(
         fault="rows of a static table count as records that arrive",
         file="src/elastream/spark/observe/operators.py",
-        before="return Place(reader.name, reader is part)",
-        after="return Place(reader.name, True)",
+        before="return StagePlace(reader.name, reader is part)",
+        after="return StagePlace(reader.name, True)",
         test="tests/unit/spark/test_operators.py::test_a_table_belongs_to_who_reads_it_and_its_rows_are_no_records",
     ),
     Mutant(

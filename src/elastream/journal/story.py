@@ -10,7 +10,7 @@ from elastream.core.observation import Observation
 from elastream.core.tick import Tick
 from elastream.journal.format import Header
 from elastream.journal.reader import Recording
-from elastream.journal.story_line import Held, Line, What
+from elastream.journal.story_line import GuardHold, Line, What
 
 _NUMBER = re.compile(r"[+-]?\d[\d,._]*")
 
@@ -71,7 +71,7 @@ class _Group:
             changes=self.changes,
             reason=decision.reason if decision else "; ".join(self.first.troubles) or "no look",
             held=tuple(
-                Held(
+                GuardHold(
                     guard=note.guard,
                     pool=note.pool,
                     asked=self.asked[note.guard, note.pool],

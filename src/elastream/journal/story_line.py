@@ -11,7 +11,7 @@ blind: the application could not be looked at."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class GuardHold:
     """What one guard did to one pool, over the ticks of a line."""
 
     guard: str
@@ -34,7 +34,7 @@ class Line:
     """Pool -> target, with the change of this line."""
     changes: dict[str, tuple[int, int]]
     reason: str
-    held: tuple[Held, ...] = ()
+    held: tuple[GuardHold, ...] = ()
     troubles: tuple[str, ...] = ()
     limits: tuple[str, ...] = ()
     """What keeps queries back that executors cannot help, where no guard says so already."""
@@ -80,7 +80,7 @@ class Line:
         return f"{repeated} {'Not ready before the next change' if self.overtaken else 'Not seen to be ready'}."
 
 
-def _guards_told(held: tuple[Held, ...]) -> Iterator[str]:
+def _guards_told(held: tuple[GuardHold, ...]) -> Iterator[str]:
     """One clause per guard and reason: `step-limit: one step is at most +3, -any (asked 9)`."""
     pools = {one.pool for one in held}
     clauses: dict[tuple[str, str], list[str]] = {}

@@ -12,8 +12,7 @@ from elastream.core.errors import BadInput
 from elastream.experiments.plan.matrix import Case, multiply
 from elastream.experiments.plan.reader import read_plan
 from elastream.experiments.runner.execution import Done, Task, execute
-from elastream.experiments.runner.local import Here, Processes
-from elastream.experiments.runner.runner import find_status, run_cases
+from elastream.experiments.runner.runner import Here, Processes, find_status, run_cases
 from elastream.experiments.store.folder import PARTIAL, RUNS, RunStore, StoreError, read_experiment
 from elastream.experiments.store.identity import identify
 

@@ -18,8 +18,7 @@ from elastream.experiments.plan.checks import PlanCheck, check_plan
 from elastream.experiments.plan.matrix import AXES, multiply
 from elastream.experiments.plan.reader import read_plan
 from elastream.experiments.runner.execution import Done
-from elastream.experiments.runner.local import Here, Processes
-from elastream.experiments.runner.runner import RunnerBackend, find_status, run_cases
+from elastream.experiments.runner.runner import Here, Processes, RunnerBackend, find_status, run_cases
 from elastream.experiments.store.folder import RUNS, RunStore, StoredRun, read_experiment, read_stored
 from elastream.experiments.store.identity import identify
 

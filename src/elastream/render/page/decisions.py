@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from elastream.journal.story_line import Held, Line
+from elastream.journal.story_line import GuardHold, Line
 from elastream.render.html import Html, clipped, element, joined
 from elastream.render.strip import TimeAxis
 from elastream.render.units import duration, moment
@@ -178,7 +178,7 @@ def _took(line: Line) -> str:
     return "not ready before the next" if line.overtaken else "not seen to be ready"
 
 
-def _guards(held: Sequence[Held]) -> Iterator[str]:
+def _guards(held: Sequence[GuardHold]) -> Iterator[str]:
     """One clause per guard and reason."""
     has_pools = len({one.pool for one in held}) > 1
     clauses: dict[tuple[str, str], list[str]] = {}
