@@ -92,6 +92,28 @@ MUTANTS = (
         test="tests/unit/test_judging.py::test_of_an_input_that_goes_on_only_what_the_watermark_has_passed_must_be_there",
     ),
     Mutant(
+        fault="rows of a batch that was not committed count as given out",
+        file="src/elastream/jobs/output.py",
+        before="if last is None or batch > last:",
+        after="if last is None:",
+        test="tests/unit/test_checkpoint.py::test_rows_of_a_batch_that_was_not_committed_did_not_come_out",
+    ),
+    Mutant(
+        fault="a batch that has begun counts as read",
+        file="src/elastream/jobs/checkpoint.py",
+        before='"offsets" / str(commits[-1]))',
+        after='"offsets" / str(offsets[-1]))',
+        test="tests/unit/test_checkpoint.py::test_a_batch_that_has_only_begun_counts_for_nothing_but_is_seen",
+    ),
+    Mutant(
+        fault="messages that were there before count as delayed by the run",
+        file="src/elastream/jobs/topic_judging.py",
+        before=" & (stamps_s >= since_s)",
+        after="",
+        test="tests/unit/test_topic_judging.py::"
+        "test_a_delay_is_from_the_timestamp_to_the_commit_of_the_batch_that_has_read_it",
+    ),
+    Mutant(
         fault="every surplus row passes for a copy where a task has run again",
         file="src/elastream/jobs/judging.py",
         before=" and not _has_strangers(expected, found) else 0",

@@ -11,7 +11,8 @@ import pytest
 from elastream.cli import main
 from elastream.cli.commands import live as live_command
 from elastream.core.errors import BadInput
-from elastream.experiments.live_run import LiveSetup, switch_guards
+from elastream.experiments.live_run import switch_guards
+from elastream.experiments.live_setup import LiveSetup
 from elastream.launch.orders import read_orders
 from elastream.launch.setting_up import settings_for
 from tests.unit.launching import launched, make_pyspark

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any, Self
 
+import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 
@@ -14,14 +15,16 @@ from elastream.core.errors import ElastreamError
 from elastream.development.kafka.topic_reader import Message, Places
 from elastream.events.options import events, parse_options
 from elastream.events.wire import messages
-from elastream.jobs import topic_judging as module
+from elastream.jobs import topic_rows
 from elastream.jobs.batches import Batch, Span
 from elastream.jobs.catalogue import parse_job
 from elastream.jobs.inputs import stream_options
 from elastream.jobs.job import Result
 from elastream.jobs.judging import answered
-from elastream.jobs.topic_judging import consumed, has_run_again, judge_rejected, judge_topics, read_inputs, read_output
-from elastream.jobs.topics import Held, Topics
+from elastream.jobs.topic_judging import TopicRun, consumed, has_run_again, judge_rejected, judge_topics, topic_delay
+from elastream.jobs.topic_names import Topics
+from elastream.jobs.topic_rows import read_inputs, read_output
+from elastream.jobs.topics import Held
 
 JOB = parse_job("yahoo(campaigns=3)")
 TOPICS = Topics(bootstrap="nobody:1", read=(("ads", "ads"),), to="out", rejected="bad")
@@ -64,21 +67,23 @@ def ads(monkeypatch: pytest.MonkeyPatch) -> list[Message]:
     (batch,) = events(given, 0, 900).combine_chunks().to_batches()
     values: list[bytes | None] = list(messages(batch, parse_options(given).generator.key_column).values)
     values[50:50] = BAD
-    monkeypatch.setattr(module, "TopicReader", Broker)
+    monkeypatch.setattr(topic_rows, "TopicReader", Broker)
     monkeypatch.setattr(Broker, "held", {"ads": kept(values), "out": [], "bad": []})
     return kept(values)
 
 
-def batch(end: int, watermark: datetime | None = None) -> Batch:
+def run(end: int, watermark: datetime | None = None) -> TopicRun:
+    return TopicRun(ends={"ads": {0: end}}, watermark=watermark, dropped=0)
+
+
+def batch(end: int) -> Batch:
     span = Span(first=0, end=end, start_s=None, ends={"ads": {0: end}})
-    return Batch(
-        number=0, began_s=0.0, committed_s=1.0, rows=end, spans=(span,), state=None, watermark=watermark
-    )  # fmt: skip
+    return Batch(number=0, began_s=0.0, committed_s=1.0, rows=end, spans=(span,), state=None)
 
 
 def test_what_the_committed_batches_have_read_is_read_again_and_told_from_what_is_no_event(ads: list[Message]) -> None:
     held = Held(places={"ads": {0: (20, 905)}})
-    read = consumed(TOPICS, held, [batch(100), batch(300)])
+    read = consumed(TOPICS, held, run(300))
     assert read == {"ads": {0: (20, 300)}}
     found = read_inputs(JOB, TOPICS, read)
     assert found.tables["ads"].num_rows == 280 - len(BAD)
@@ -89,24 +94,32 @@ def test_what_the_committed_batches_have_read_is_read_again_and_told_from_what_i
 
 def test_the_answer_comes_from_the_topic_and_waits_for_the_watermark(ads: list[Message]) -> None:
     inputs = read_inputs(JOB, TOPICS, {"ads": {0: (0, 905)}})
-    rows: list[pa.Table] = []
-
-    def found() -> pa.Table:
-        return rows[0]
-
-    after = [batch(905, datetime(2020, 1, 1, 0, 0, 20, tzinfo=UTC))]
+    after = run(905, datetime(2020, 1, 1, 0, 0, 20, tzinfo=UTC))
     answer = answered(JOB, inputs.tables).drop_columns(["first_time", "last_time"])
-    rows.append(answer.filter([until.second <= 20 for until in answer["window_end"].to_pylist()]))
-    verdict = judge_topics(JOB, TOPICS, inputs, after, found, may_repeat=False)
-    assert verdict == (
+    rows = answer.filter([until.second <= 20 for until in answer["window_end"].to_pylist()])
+    assert judge_topics(JOB, TOPICS, inputs, after, rows) == (
         True,
         "all 6 result rows of 900 events in topic ads (and 5 messages that are none) are right, compared one by one"
         " with an answer that DuckDB made from the topic; 9 more wait for the watermark",
     )
-    rows[0] = rows[0].slice(1)
-    assert judge_topics(JOB, TOPICS, inputs, after, found, may_repeat=False).right is False
-    dropped = [replace(one, dropped=2) for one in after]
-    assert judge_topics(JOB, TOPICS, inputs, dropped, found, may_repeat=False).right is None
+    assert judge_topics(JOB, TOPICS, inputs, after, rows.slice(1)).right is False
+    assert judge_topics(JOB, TOPICS, inputs, replace(after, dropped=2), rows.slice(1)).right is None
+    twice = pa.concat_tables([rows, rows])
+    assert judge_topics(JOB, TOPICS, inputs, after, twice).right is False
+    assert judge_topics(JOB, TOPICS, inputs, replace(after, may_repeat=True), twice).right
+    files = replace(TOPICS, to=None)
+    assert judge_topics(JOB, files, inputs, replace(after, may_repeat=True), twice).right is False
+
+
+def test_a_delay_is_from_the_timestamp_to_the_commit_of_the_batch_that_has_read_it(ads: list[Message]) -> None:
+    inputs = read_inputs(JOB, TOPICS, {"ads": {0: (0, 4)}})
+    stamped = np.array([[0, 0, 500], [0, 1, 1_000], [0, 2, 2_500], [0, 3, 9_000]])
+    inputs = replace(inputs, arrivals={"ads": stamped})
+    seen = [replace(batch(end), committed_s=at_s) for end, at_s in ((2, 3.0), (2, 4.0), (3, 6.0))]
+    found = topic_delay(inputs, seen, since_s=0.75)
+    assert found is not None
+    # The first was there before, and the last is in no batch.
+    assert (found.count, found.p50_s, found.max_s) == (2, 2.75, 3.5)
 
 
 def row(word: str, count: int) -> bytes:
@@ -147,11 +160,11 @@ def test_rejected_messages_are_compared_byte_by_byte_with_where_they_came_from(
     inputs = read_inputs(JOB, TOPICS, {"ads": {0: (0, 905)}})
     written = change([origin(50 + n, value) for n, value in enumerate(BAD)])
     monkeypatch.setattr(Broker, "held", {"bad": written})
-    verdict = judge_rejected(TOPICS, inputs, {0: (0, 0)}, may_repeat=False)
+    verdict = judge_rejected(TOPICS, inputs, run(905), {0: (0, 0)})
     assert verdict.right is right, verdict.sentence
     if right:
         assert verdict.sentence == "all 5 messages that are no events are in topic bad"
-    again = judge_rejected(TOPICS, inputs, {0: (0, 0)}, may_repeat=True)
+    again = judge_rejected(TOPICS, inputs, replace(run(905), may_repeat=True), {0: (0, 0)})
     assert again.right is (right or len(written) > len(BAD))
 
 

@@ -12,7 +12,8 @@ from elastream.cli import main
 from elastream.core.errors import BadInput
 from elastream.jobs import topics as module
 from elastream.jobs.catalogue import parse_job
-from elastream.jobs.topics import Topics, look_at_topics, parse_topics
+from elastream.jobs.topic_names import Topics, parse_topics
+from elastream.jobs.topics import look_at_topics
 
 WHERE = "127.0.0.1:4711"
 

@@ -15,6 +15,7 @@ from elastream.core.decision import Json
 from elastream.core.errors import BadInput, suggestion
 from elastream.core.observation import Trigger
 from elastream.core.slo import Slo
+from elastream.jobs.topic_names import Topics
 
 
 def _canonical(settings: object) -> str:
@@ -107,7 +108,8 @@ class LiveJob:
     events: Pairs = ()
     """More options of the events."""
     sink: str = "parquet"
-    sink_options: Pairs = ()
+    topics: Topics | None = None
+    """Where events come from and results go to, if that is Kafka; the sink of results is then `kafka`."""
     master: str | None = None
     """A cluster to use as it is; None: one is started for the run."""
     warm_up: bool = True
@@ -128,7 +130,7 @@ class Experiment:
 
     subject: SimulatedModel | LiveJob
     workload: str
-    """As text."""
+    """As text; where events come from topics, which."""
     duration_s: float
     policy: NamedSettings
     guards: tuple[NamedSettings, ...] = ()

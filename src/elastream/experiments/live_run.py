@@ -2,48 +2,39 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from elastream.attachment.assembly import CALMING, GUARDS
 from elastream.config.guards import guard_key
-from elastream.core.errors import BadInput
 from elastream.core.protocols import Journal
 from elastream.daemons.stderr import stderr_to
 from elastream.development.cluster.daemon_settings import JAVA_OPTIONS, LITTLE_WORK
 from elastream.development.cluster.driver import DriverEnvironment, settings_for_driver
-from elastream.development.cluster.finder import Master, read_master
-from elastream.development.emulated_capacity import EmulatedCapacity
-from elastream.development.time_scale import TimeScale
+from elastream.development.cluster.finder import Master
 from elastream.evaluation.series import RunSeries
 from elastream.evaluation.summary import summarise
-from elastream.experiments.experiment import Experiment, LiveJob, NamedSettings
+from elastream.experiments.experiment import LiveJob, NamedSettings
+from elastream.experiments.live_query import QueryRun, run_query, warm_up
+from elastream.experiments.live_setup import LiveSetup
 from elastream.experiments.run import Run
 from elastream.experiments.run_folder import JOURNAL, PAGE, find_journal, write_results
-from elastream.jobs.batches import Batch
-from elastream.jobs.catalogue import jobs
-from elastream.jobs.inputs import embedded, sound
-from elastream.jobs.job import Job, build_query, query_name
-from elastream.jobs.judging import Verdict, answered, inputs_of, judge
+from elastream.jobs.judging import Circumstances, Verdict, answered, count_events, inputs_of, judge_rows
 from elastream.jobs.latency import Latency, ResultLatency, delay, result_latency, sources_of
 from elastream.jobs.local import log_to_file
-from elastream.jobs.output import check_sink, told, writer, written
-from elastream.jobs.running import events_to_come, run_to_the_end
-from elastream.jobs.settings import read_limit, settings_of
+from elastream.jobs.output import told
+from elastream.jobs.settings import settings_of
+from elastream.jobs.topic_judging import judge_run, topic_delay
 from elastream.journal.reader import read
-from elastream.policies import policies
 from elastream.render.page.page import write_page
 from elastream.spark.admission import require_admission
-from elastream.workloads import parse_workload
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
     from elastream.attachment import Attachment, SwitchedOff
 
@@ -56,94 +47,6 @@ SLEEPING: dict[str, bool | float | int | str | None] = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
-# A handful of small batches: the first loads classes and starts Python workers, and the next ones find them.
-WARM_UP_RPS, WARM_UP_S = 100, 6.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class LiveSetup:
-    """A live experiment with its parts built."""
-
-    experiment: Experiment
-    subject: LiveJob
-    job: Job
-    executors: tuple[int, int]
-    capacity: EmulatedCapacity | None
-    """What slots are limited to; None: the work is real."""
-    scale: TimeScale
-    trigger_s: float | None
-    master: Master | None
-    """An external cluster; None: one of our own, for as long as the run lasts."""
-    sink: str
-    kafka: Mapping[str, str]
-    """Of Spark's Kafka sink."""
-    events: Mapping[str, str]
-    """More options of the events."""
-    warm_up: bool
-
-    @property
-    def name(self) -> str:
-        """Of the query."""
-        return query_name(self.job)
-
-    @property
-    def options(self) -> dict[str, str]:
-        """Of the events of the whole job."""
-        return {
-            **self.job.result.flush,
-            "workload": self.experiment.workload,
-            "seed": str(self.experiment.seed),
-            "duration": f"{self.experiment.duration_s * self.scale.factor}s",
-            # As many as the largest size has slots: a task has a cost of its own, which a few cores feel.
-            "partitions": str(self.executors[1]),
-            **self._limit,
-            **self.events,
-            "timeFactor": str(self.scale.factor),
-        }
-
-    @property
-    def _limit(self) -> dict[str, str]:
-        """What a batch may read, where it is known what the largest size can stand."""
-        if self.capacity is None:
-            return {}
-        return {"rowsPerBatch": str(read_limit(self.capacity.rows_per_s * self.executors[1]))}
-
-
-def set_up_live(experiment: Experiment) -> LiveSetup:
-    """Build the parts of a live experiment, and check everything before anything is started."""
-    subject, bounds = experiment.subject, experiment.executors
-    if not isinstance(subject, LiveJob):
-        raise BadInput(f"experiment: a model runs on the simulator and not live: {subject.model}")
-    if bounds.min is None or bounds.max is None:
-        raise BadInput("experiment: executors: a live run needs both bounds, min and max")
-    scale = TimeScale(factor=subject.time_factor)
-    policy = policies.build(experiment.policy.name, experiment.policy.settings)
-    scale.require(
-        tick_s=scale.workload_s(experiment.tick_s),
-        interval_s=scale.workload_s(policy.interval_s),
-        trigger_s=None if subject.trigger_s is None else scale.workload_s(subject.trigger_s),
-    )
-    parse_workload(experiment.workload).series(duration_s=scale.workload_s(experiment.duration_s), seed=experiment.seed)
-    kafka = dict(subject.sink_options)
-    check_sink(subject.sink, kafka)
-    capacity = subject.capacity_rps
-    setup = LiveSetup(
-        experiment=experiment,
-        subject=subject,
-        job=jobs.build(subject.job.name, subject.job.settings),
-        executors=(bounds.min, bounds.max),
-        capacity=None if capacity is None else EmulatedCapacity(rows_per_s=capacity, scale=scale),
-        scale=scale,
-        trigger_s=subject.trigger_s,
-        master=read_master(subject.master) if subject.master is not None else None,
-        sink=subject.sink,
-        kafka=kafka,
-        events=dict(subject.events),
-        warm_up=subject.warm_up,
-    )
-    # Options that no events can be made with are told now.
-    events_to_come(setup.job, setup.options)
-    return setup
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,8 +54,8 @@ class LiveResult:
     """What came of it."""
 
     run: Run
-    verdict: Verdict | None
-    """None: the sink is not one whose rows can be read again."""
+    verdicts: tuple[Verdict, ...]
+    """Of the results, if they can be read again, and of what was rejected, if that was written."""
     rows: int
     delay: Latency | None
     """Of all records of the run, from the times of their commits."""
@@ -161,7 +64,7 @@ class LiveResult:
     def as_json(self) -> dict[str, Any]:
         """What a live run knows beside its summary, as plain values."""
         return {
-            "verdict": None if self.verdict is None else self.verdict._asdict(),
+            "verdicts": [verdict._asdict() for verdict in self.verdicts],
             "rows": self.rows,
             "delay": None if self.delay is None else asdict(self.delay),
             "results": None if self.results is None else asdict(self.results),
@@ -202,7 +105,7 @@ def run_live(setup: LiveSetup, folder: Path, view: RunView) -> LiveResult:
     with _session(setup, folder, view) as spark:
         if setup.warm_up:
             view.begin("warming up: the same query over a few events")
-            _warm_up(setup, spark, folder / "warm-up")
+            warm_up(setup, spark, folder / "warm-up")
         handle = attach(
             spark,
             policy=experiment.policy.name,
@@ -220,33 +123,36 @@ def run_live(setup: LiveSetup, folder: Path, view: RunView) -> LiveResult:
         try:
             view.begin(f"waiting until there are {setup.executors[0]} executors")
             _await_least(setup, handle)
-            batches = _run_query(setup, spark, folder, view)
+            view.start_load()
+            ran = run_query(setup, spark, folder)
         finally:
             handle.detach()
         view.begin("stopping the session and the cluster")
     run = Run(experiment=experiment, series=series, summary=summarise(series), folder=folder)
-    result = _judged(setup, batches, run, folder, view)
+    result = _judged(setup, ran, run, folder, view)
     write_results(run, result.as_json())
     return result
 
 
-def _judged(setup: LiveSetup, batches: list[Batch], run: Run, folder: Path, view: RunView) -> LiveResult:
-    sources = sources_of(setup.job, setup.options)
-    verdict = results = None
-    if setup.sink == "parquet":
+def _judged(setup: LiveSetup, ran: QueryRun, run: Run, folder: Path, view: RunView) -> LiveResult:
+    rows = sum(batch.rows for batch in ran.batches)
+    if ran.find is not None or (setup.topics is not None and setup.topics.rejected is not None):
         view.begin("comparing the output with the input, record by record")
-        inputs = inputs_of(setup.job, setup.options)
-        verdict = judge(setup.job, inputs, written(setup.job.result, folder))
-        results = result_latency(
-            setup.job, sources, batches, answered(setup.job, inputs), told(setup.job.result, folder)
-        )
-    return LiveResult(
-        run=run,
-        verdict=verdict,
-        rows=sum(batch.rows for batch in batches),
-        delay=delay(sources, batches),
-        results=results,
-    )
+    if setup.topics is not None and setup.held is not None and ran.over_topics is not None:
+        inputs, verdicts = judge_run(setup.job, setup.topics, setup.held, ran.over_topics, ran.find)
+        times = topic_delay(inputs, ran.batches, ran.began_s)
+        return LiveResult(run=run, verdicts=verdicts, rows=rows, delay=times, results=None)
+    sources = sources_of(setup.job, setup.options)
+    times, results = delay(sources, ran.batches), None
+    if ran.find is None:
+        return LiveResult(run=run, verdicts=(), rows=rows, delay=times, results=None)
+    made = inputs_of(setup.job, setup.options)
+    answer = answered(setup.job, made)
+    how = Circumstances(may_repeat=ran.may_repeat and setup.sink == "kafka")
+    verdict = judge_rows(setup.job.result, answer, count_events(made), ran.find(), how)
+    if setup.sink == "parquet":
+        results = result_latency(setup.job, sources, ran.batches, answer, told(setup.job.result, folder))
+    return LiveResult(run=run, verdicts=(verdict,), rows=rows, delay=times, results=results)
 
 
 def switch_guards(guards: Sequence[NamedSettings]) -> dict[str, Any]:
@@ -264,41 +170,6 @@ def _await_least(setup: LiveSetup, handle: Attachment | SwitchedOff) -> None:
         if (status.ready, status.leaving) == (setup.executors[0], 0):
             return
         time.sleep(0.5)
-
-
-def _warm_up(setup: LiveSetup, spark: SparkSession, folder: Path) -> None:
-    """Load classes, plan, start Python workers: all that a first batch does and no other."""
-    few = {**setup.options, "workload": f"constant({WARM_UP_RPS})", "duration": f"{WARM_UP_S * setup.scale.factor}s"}
-    folder.mkdir()
-    # What others read is none of its business.
-    sink = "parquet" if setup.sink == "parquet" else "noop"
-    writing, options = _writing(replace(setup, sink=sink, kafka={}), spark, folder, few, name="warm-up")
-    total = events_to_come(setup.job, options)
-    run_to_the_end(writing.trigger(processingTime="1 second").start(), total, patience_s=180.0)
-    shutil.rmtree(folder, ignore_errors=True)
-
-
-def _run_query(setup: LiveSetup, spark: SparkSession, folder: Path, view: RunView) -> list[Batch]:
-    writing, options = _writing(setup, spark, folder, setup.options, name=setup.name)
-    if setup.trigger_s is not None:
-        writing = writing.trigger(processingTime=f"{round(setup.trigger_s * 1000)} milliseconds")
-    # Twice as long as the load lasts is more than any policy here needs to drain what is left.
-    patience_s = 2 * setup.experiment.duration_s + 120.0
-    view.start_load()
-    return run_to_the_end(writing.start(), events_to_come(setup.job, options), patience_s=patience_s).batches
-
-
-def _writing(
-    setup: LiveSetup, spark: SparkSession, folder: Path, events: Mapping[str, str], *, name: str
-) -> tuple[DataStreamWriter, dict[str, str]]:
-    """The query before it is started, and what its events were made with."""
-    # One time zero for all streams: their events belong together.
-    options = {**events, "start": f"{time.time():.3f}"}
-    streams = sound(embedded(spark, setup.job, options))
-    if setup.capacity is not None:
-        streams = {name: setup.capacity.limit(rows) for name, rows in streams.items()}
-    rows = build_query(setup.job, streams)
-    return writer(rows, setup.job.result, setup.sink, name=name, folder=folder, kafka=setup.kafka), options
 
 
 @contextmanager
@@ -343,7 +214,7 @@ def _require_admission(settings: Mapping[str, str]) -> None:
 
 def _connector(setup: LiveSetup, view: RunView) -> dict[str, str]:
     """What writing to Kafka needs."""
-    if setup.sink != "kafka":
+    if setup.topics is None:
         return {}
     from elastream.development.kafka.jars import connector_jars
 

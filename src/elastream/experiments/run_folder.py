@@ -113,9 +113,8 @@ def write_results(run: Run, more: Mapping[str, object]) -> None:
         return
     document = sanitizer().texts({**more, **run.as_json()})
     subject = document["experiment"]["subject"]
-    for options in ("events", "sink_options"):
-        # They may hold what is nobody's business.
-        subject |= {options: sanitizer().settings(subject[options])} if options in subject else {}
+    # Options may hold what is nobody's business.
+    subject |= {"events": sanitizer().settings(subject["events"])} if "events" in subject else {}
     (run.folder / SUMMARY).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
     rows = list(run.series.rows())
     if run.offered_rps is not None:

@@ -9,6 +9,8 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
+from elastream.jobs.checkpoint import topic_ends
+
 Json = Mapping[str, Any]
 
 
@@ -46,8 +48,6 @@ class Batch:
     rows: int
     spans: tuple[Span, ...]
     state: State | None
-    watermark: datetime | None = None
-    """Rows that wait for it had come out with this batch; None: the query has none."""
     dropped: int = 0
     """Rows that came behind the watermark, as far as Spark says so."""
 
@@ -84,7 +84,7 @@ class BatchLog:
 
 def batch_of(progress: Json) -> Batch:
     """One batch from Spark's progress. It is committed within its trigger."""
-    began_s = _time(str(progress["timestamp"])).timestamp()
+    began_s = datetime.fromisoformat(str(progress["timestamp"]).replace("Z", "+00:00")).timestamp()
     return Batch(
         number=int(progress["batchId"]),
         began_s=began_s,
@@ -92,19 +92,16 @@ def batch_of(progress: Json) -> Batch:
         rows=sum(int(source["numInputRows"]) for source in progress["sources"]),
         spans=tuple(_span(source) for source in progress["sources"]),
         state=_state(progress.get("stateOperators") or ()),
-        watermark=_time(watermark) if (watermark := (progress.get("eventTime") or {}).get("watermark")) else None,
         dropped=sum(int(one.get("numRowsDroppedByWatermark", 0)) for one in progress.get("stateOperators") or ()),
     )
 
 
-def _time(text: str) -> datetime:
-    return datetime.fromisoformat(text.replace("Z", "+00:00"))
-
-
 def _span(source: Json) -> Span:
+    if ends := topic_ends(source["endOffset"]):
+        # The first batch does not tell where it began.
+        firsts = topic_ends(source["startOffset"])
+        return Span(first=_sum(firsts), end=_sum(ends), start_s=None, ends=ends)
     first, end = _offset(source["startOffset"]), _offset(source["endOffset"])
-    if end and all(isinstance(value, dict) for value in end.values()):
-        return _topic_span(first, end)
     start_ms = (end or first).get("start_ms")
     return Span(
         first=int(first.get("offset", 0)),
@@ -114,15 +111,8 @@ def _span(source: Json) -> Span:
     )
 
 
-def _topic_span(first: Json, end: Json) -> Span:
-    """Kafka's offsets, by topic and partition. The first batch does not tell where it began."""
-    ends = {topic: {int(number): int(place) for number, place in parts.items()} for topic, parts in end.items()}
-    return Span(
-        first=sum(int(place) for parts in first.values() for place in parts.values()),
-        end=sum(sum(parts.values()) for parts in ends.values()),
-        start_s=None,
-        ends=ends,
-    )
+def _sum(ends: Mapping[str, Mapping[int, int]]) -> int:
+    return sum(sum(parts.values()) for parts in ends.values())
 
 
 def _offset(given: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
 from types import MappingProxyType
@@ -20,20 +20,13 @@ from elastream.jobs.inputs import embedded, sound, stream_options
 from elastream.jobs.job import Job, build_query, query_name
 from elastream.jobs.judging import Circumstances, Verdict, answered, count_events, inputs_of, judge_rows
 from elastream.jobs.latency import Latency, ResultLatency, delay, result_latency, sources_of
-from elastream.jobs.output import arrow_schema, told, writer, written
+from elastream.jobs.output import told, writer
 from elastream.jobs.running import events_to_come, run_to_the_end, run_until_it_ends
 from elastream.jobs.settings import BATCHES, read_limit
-from elastream.jobs.topic_judging import (
-    FindRows,
-    consumed,
-    has_run_again,
-    judge_rejected,
-    judge_topics,
-    look_at_end,
-    read_inputs,
-    read_output,
-)
-from elastream.jobs.topics import Held, Topics, read_topics, write_rejected
+from elastream.jobs.topic_judging import consumed, has_run_again, judge_run, topic_run
+from elastream.jobs.topic_names import Topics
+from elastream.jobs.topic_rows import find_written
+from elastream.jobs.topics import Held, read_topics, write_rejected
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -183,40 +176,29 @@ def _bench_topics(
     """What the topics held when they were looked at, as fast as possible."""
     total = sum(held.end(topic) for _, topic in topics.read)
     before = total - sum(held.messages(topic) for _, topic in topics.read)
-    rows = build_query(plan.job, sound(read_topics(spark, plan.job, topics, held, batches=BATCHES)))
-    find = _found(plan, folder, rows)
+    limits = {topic: max(1, -(-held.messages(topic) // BATCHES)) for _, topic in topics.read}
+    rows = build_query(plan.job, sound(read_topics(spark, plan.job, topics, held, limits=limits)))
+    find = find_written(plan.sink, plan.job.result, folder, topics, rows)
     log = run_until_it_ends(
         _writing(plan, rows, folder, "throughput").trigger(availableNow=True).start(),
         total,
         patience_s=_PATIENCE_S + (total - before) / _LEAST_RPS,
         show=lambda read: show("throughput", max(read - before, 0) / (total - before)),
     )
+    run = topic_run(folder, log.batches)
+    if topics.rejected is not None:
+        write_rejected(spark, plan.job, topics, consumed(topics, held, run))
+    verdicts: tuple[Verdict, ...] = ()
+    if find is not None or topics.rejected is not None:
+        _, verdicts = judge_run(plan.job, topics, held, replace(run, may_repeat=has_run_again(spark)), find)
     return BenchResult(
         throughput=throughput_of(log.batches),
         state=state_of(log.batches),
         rate_rps=None,
         delay=None,
         results=None,
-        verdicts=_judge_topics(spark, plan, topics, held, log.batches, find),
+        verdicts=verdicts,
     )
-
-
-def _judge_topics(
-    spark: SparkSession, plan: BenchPlan, topics: Topics, held: Held, batches: Sequence[Batch], find: FindRows | None
-) -> tuple[Verdict, ...]:
-    if find is None and topics.rejected is None:
-        return ()
-    read = consumed(topics, held, batches)
-    inputs = read_inputs(plan.job, topics, read)
-    verdicts = []
-    if find is not None:
-        repeats = topics.to is not None and has_run_again(spark)
-        verdicts.append(judge_topics(plan.job, topics, inputs, batches, find, may_repeat=repeats))
-    if topics.rejected is not None:
-        write_rejected(spark, plan.job, topics, read)
-        since = held.places[topics.rejected]
-        verdicts.append(judge_rejected(topics, inputs, since, may_repeat=has_run_again(spark)))
-    return tuple(verdicts)
 
 
 def throughput_of(batches: Sequence[Batch]) -> Throughput:
@@ -251,7 +233,8 @@ def _run(
     part = "throughput" if at_once else "latency"
     total = events_to_come(plan.job, options)
     rows = build_query(plan.job, sound(embedded(spark, plan.job, options)))
-    find, writing = _found(plan, folder, rows), _writing(plan, rows, folder, part)
+    find = find_written(plan.sink, plan.job.result, folder, plan.topics, rows)
+    writing = _writing(plan, rows, folder, part)
     if at_once:
         writing = writing.trigger(availableNow=True)
     log = run_to_the_end(
@@ -272,15 +255,6 @@ def _writing(plan: BenchPlan, rows: DataFrame, folder: Path, part: str) -> DataS
     name = re.sub(r"\W", "_", f"{query_name(plan.job)} {part}")
     kafka = plan.topics.sink_options if plan.topics is not None else {}
     return writer(rows, plan.job.result, plan.sink, name=name, folder=folder, kafka=kafka)
-
-
-def _found(plan: BenchPlan, folder: Path, rows: DataFrame) -> FindRows | None:
-    """How to find what will have been written from now on; None: the sink keeps nothing."""
-    topics = plan.topics
-    if topics is not None and topics.to is not None:
-        to, since, schema = topics.to, look_at_end(topics, topics.to), arrow_schema(rows)
-        return lambda: read_output(topics, to, since, schema, plan.job.result)
-    return (lambda: written(plan.job.result, folder)) if plan.sink == "parquet" else None
 
 
 def checked(plan: BenchPlan) -> BenchPlan:

@@ -111,7 +111,7 @@ def result_latency(
 
     def latencies(created: str, out: str) -> Latency | None:
         places = np.searchsorted(numbers, found[out][in_time])
-        return _latency(commits_s[places] - created_s(created)[in_time])
+        return latency_of(commits_s[places] - created_s(created)[in_time])
 
     return ResultLatency(
         first=latencies("first_time", "first_out"), last=latencies("last_time", "last_out"), flushed=flushed
@@ -175,7 +175,8 @@ def _of(table: str, columns: Sequence[str]) -> str:
     return ", ".join(f'{table}."{name}"' for name in columns) or "1"
 
 
-def _latency(seconds: NDArray[np.float64]) -> Latency | None:
+def latency_of(seconds: NDArray[np.float64]) -> Latency | None:
+    """Of so many single times; None: there are none."""
     if not seconds.size:
         return None
     p50_s, p95_s, p99_s, max_s = np.quantile(seconds, (*SHARES, 1.0)).tolist()

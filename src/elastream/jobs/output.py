@@ -12,6 +12,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from elastream.core.errors import BadInput, UnknownName
+from elastream.jobs.checkpoint import last_commit
 from elastream.jobs.filesink import committed_files
 from elastream.jobs.job import Result
 
@@ -105,9 +106,13 @@ def written(result: Result, folder: Path) -> pa.Table | None:
 def told(result: Result, folder: Path) -> pa.Table | None:
     """All rows that came out and are committed, oldest first, with the number of their batch behind them."""
     out = folder / "out"
-    files = committed_files(out) if result.mode == "append" else _files_of_batches(folder)
+    files = committed_files(out) if result.mode == "append" else _files_of_batches(out)
+    last = last_commit(folder)
     tables = []
     for file, batch in files.items():
+        # A batch may have written all, and was not committed when the query was stopped.
+        if last is None or batch > last:
+            continue
         table = pq.read_table(file, partitioning=None)
         for name, text in zip(result.folders, _folders(file, len(result.folders)), strict=True):
             table = table.append_column(name, pa.array([text] * table.num_rows, pa.string()))
@@ -121,19 +126,6 @@ def _folders(file: Path, count: int) -> list[str]:
     return [unquote(name.partition("=")[2]) for name in names]
 
 
-def _files_of_batches(folder: Path) -> dict[Path, int]:
-    out = folder / "out"
-    return {
-        file: number
-        for number in _batches(folder)
-        for file in sorted((out / f"{_BATCH}{number}").glob("*.parquet"))
-    }  # fmt: skip
-
-
-def _batches(folder: Path) -> list[int]:
-    """Those that are committed: the last one written may not be."""
-    commits = folder / "checkpoint" / "commits"
-    done = {int(file.name) for file in commits.iterdir() if file.name.isdecimal()} if commits.is_dir() else set()
-    # Old commits are removed after a while; what came before a commit is committed.
-    found = sorted(int(path.name.removeprefix(_BATCH)) for path in (folder / "out").glob(f"{_BATCH}*"))
-    return [number for number in found if done and number <= max(done)]
+def _files_of_batches(out: Path) -> dict[Path, int]:
+    numbers = sorted(int(path.name.removeprefix(_BATCH)) for path in out.glob(f"{_BATCH}*"))
+    return {file: number for number in numbers for file in sorted((out / f"{_BATCH}{number}").glob("*.parquet"))}

@@ -64,6 +64,22 @@ def run_until_it_ends(
     return log
 
 
+def run_for(query: Any, seconds: float, find_total: Callable[[], int], *, patience_s: float) -> BatchLog:
+    """Let a query run for so long, then until what had arrived by then is committed; then stop it."""
+    log, total = BatchLog(), None
+    began_s = time.monotonic()
+    try:
+        while query.isActive and time.monotonic() < began_s + patience_s and (total is None or log.read < total):
+            time.sleep(LOOK_EVERY_S)
+            log.take(query)
+            if total is None and time.monotonic() >= began_s + seconds:
+                total = find_total()
+        _check(query, log, total or 0)
+    finally:
+        query.stop()
+    return log
+
+
 def _check(query: Any, log: BatchLog, total: int) -> None:
     if (failed := query.exception()) is not None:
         raise ElastreamError(f"{query.name}: the query failed: {str(failed).strip().splitlines()[0]}")

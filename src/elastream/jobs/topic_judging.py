@@ -1,67 +1,99 @@
-"""What a job has read from topics and written to one, read again without Spark: is the one the answer to the other?
+"""Whether what a job has written follows from what it has read, where that are topics.
 
-Somebody's own topic comes without an answer, so that is computed from the topic itself: its messages are read, told
-from what is no event of the job, and given to DuckDB.
+Somebody's own topic comes without an answer, so that is computed from the topic itself: its messages are read again,
+told from what is no event of the job, and given to DuckDB.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import duckdb
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from elastream.core.errors import BadInput, ElastreamError
-from elastream.development.kafka.topic_reader import Message, Places, TopicReader
-from elastream.events.options import SourceOptions, parse_options
+from elastream.development.kafka.topic_reader import Message, Places
 from elastream.jobs.batches import Batch
-from elastream.jobs.inputs import stream_options
-from elastream.jobs.job import Job, Result, Stream
-from elastream.jobs.json_rows import read_events, read_results
+from elastream.jobs.checkpoint import read_checkpoint
+from elastream.jobs.job import Job
 from elastream.jobs.judging import Circumstances, Verdict, answered, count_events, judge_rows
-from elastream.jobs.output import newest
-from elastream.jobs.topics import Held, Topics
+from elastream.jobs.latency import Latency, latency_of
+from elastream.jobs.topic_names import Topics
+from elastream.jobs.topic_rows import FindRows, TopicInputs, read_inputs, read_since
+from elastream.jobs.topics import Held
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-FindRows: TypeAlias = Callable[[], pa.Table | None]
-"""Finds what came out; None: nothing did."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TopicInputs:
-    """What a job has read, by stream."""
+class TopicRun:
+    """What a query over topics has done, as far as it is committed."""
 
-    tables: Mapping[str, pa.Table]
-    """Its events."""
-    rejected: Mapping[str, Sequence[Message]]
-    """Messages that are no events."""
+    ends: Mapping[str, Mapping[int, int]]
+    """How far it has read."""
+    watermark: datetime | None
+    dropped: int
+    """Rows that came behind the watermark."""
+    may_repeat: bool = False
+    """Some rows may have been written to Kafka again."""
 
 
-def judge_topics(
-    job: Job, topics: Topics, inputs: TopicInputs, batches: Sequence[Batch], find: FindRows, *, may_repeat: bool
-) -> Verdict:
+def topic_run(folder: Path, batches: Sequence[Batch]) -> TopicRun:
+    """Of the query whose checkpoint is in this folder."""
+    reached = read_checkpoint(folder)
+    return TopicRun(
+        ends={} if reached is None else reached.ends,
+        watermark=None if reached is None else reached.watermark,
+        dropped=sum(batch.dropped for batch in batches),
+    )
+
+
+def judge_run(
+    job: Job, topics: Topics, held: Held, run: TopicRun, find: FindRows | None
+) -> tuple[TopicInputs, tuple[Verdict, ...]]:
+    """What was read, and what is to be said of all that was written: results, and messages that are no events."""
+    inputs = read_inputs(job, topics, consumed(topics, held, run))
+    verdicts = [] if find is None else [judge_topics(job, topics, inputs, run, find())]
+    if topics.rejected is not None:
+        verdicts.append(judge_rejected(topics, inputs, run, held.places[topics.rejected]))
+    return inputs, tuple(verdicts)
+
+
+def judge_topics(job: Job, topics: Topics, inputs: TopicInputs, run: TopicRun, found: pa.Table | None) -> Verdict:
     """Compute the answer from what the committed batches have read, and compare every row that came out."""
     answer = answered(job, inputs.tables)
     events = count_events(inputs.tables)
-    watermarks = [batch.watermark for batch in batches if batch.watermark is not None]
-    run = Circumstances(
+    circumstances = Circumstances(
         events=_in_words([topic for _, topic in topics.read], sum(map(len, inputs.rejected.values()))),
         answer="an answer that DuckDB made from the topic",
         goes_on=True,
-        watermark=max(watermarks, default=None),
-        dropped=sum(batch.dropped for batch in batches),
-        may_repeat=may_repeat,
+        watermark=run.watermark,
+        dropped=run.dropped,
+        may_repeat=run.may_repeat and topics.to is not None,
     )
-    return judge_rows(job.result, answer, events, find(), run)
+    return judge_rows(job.result, answer, events, found, circumstances)
 
 
-def judge_rejected(topics: Topics, inputs: TopicInputs, since: Places, *, may_repeat: bool) -> Verdict:
+def topic_delay(inputs: TopicInputs, batches: Sequence[Batch], since_s: float) -> Latency | None:
+    """Of all messages that came since then: from their timestamp to the commit of the batch that has read them."""
+    commits_s = np.array([batch.committed_s for batch in batches])
+    parts = []
+    for topic, rows in inputs.arrivals.items():
+        ends = [ends for batch in batches for span in batch.spans if (ends := span.ends.get(topic)) is not None]
+        for number in np.unique(rows[:, 0]):
+            offsets, stamps_s = rows[rows[:, 0] == number, 1], rows[rows[:, 0] == number, 2] / 1_000
+            places = np.searchsorted([part.get(int(number), 0) for part in ends], offsets, side="right")
+            counted = (places < len(commits_s)) & (stamps_s >= since_s)
+            parts.append(commits_s[places[counted]] - stamps_s[counted])
+    return latency_of(np.concatenate(parts)) if parts else None
+
+
+def judge_rejected(topics: Topics, inputs: TopicInputs, run: TopicRun, since: Places) -> Verdict:
     """Compare what was written to the topic of those that are no events, byte by byte."""
     assert topics.rejected is not None
     named = dict(topics.read)
@@ -70,9 +102,10 @@ def judge_rejected(topics: Topics, inputs: TopicInputs, since: Places, *, may_re
         for stream, some in inputs.rejected.items()
         for one in some
     )
-    found = Counter(map(_origin, _since(topics, topics.rejected, since)))
-    if found == wanted or (may_repeat and found.keys() == wanted.keys()):
-        return Verdict(True, f"all {wanted.total():,} messages that are no events are in topic {topics.rejected}")
+    found = Counter(map(_origin, read_since(topics, topics.rejected, since)))
+    if found == wanted or (run.may_repeat and found.keys() == wanted.keys()):
+        said = f"all {wanted.total():,} messages that are no events are in topic {topics.rejected}"
+        return Verdict(True, said if wanted else f"nothing was left out, and nothing is in topic {topics.rejected}")
     return Verdict(
         False,
         f"topic {topics.rejected} is wrong: {(wanted - found).total():,} messages are missing,"
@@ -91,49 +124,14 @@ def _in_words(topics: Sequence[str], others: int) -> str:
     return f"events in {names}" + f" (and {others:,} messages that are none)" * bool(others)
 
 
-def consumed(topics: Topics, held: Held, batches: Sequence[Batch]) -> dict[str, Places]:
-    """What the committed batches have read of each topic."""
-    ends = {topic: parts for span in (batches[-1].spans if batches else ()) for topic, parts in span.ends.items()}
+def consumed(topics: Topics, held: Held, run: TopicRun) -> dict[str, Places]:
+    """What was read of each topic."""
     return {
-        topic: {number: (held.places[topic].get(number, (0, 0))[0], end) for number, end in ends.get(topic, {}).items()}
+        topic: {
+            number: (held.places[topic].get(number, (0, 0))[0], end) for number, end in run.ends.get(topic, {}).items()
+        }
         for _, topic in topics.read
     }
-
-
-def read_inputs(job: Job, topics: Topics, read: Mapping[str, Places]) -> TopicInputs:
-    """Read the same messages again."""
-    streams = {stream.name: stream for stream in job.streams}
-    given = stream_options(job, {"workload": "constant(1)"})
-    tables, rejected = {}, {}
-    with TopicReader(topics.bootstrap) as reader:
-        for name, topic in topics.read:
-            parsed = parse_options(given[name])
-            parts = [_sound(streams[name], parsed, some) for some in reader.read(topic, read[topic])]
-            tables[name] = pa.concat_tables([_schema(parsed).empty_table(), *(table for table, _ in parts)])
-            rejected[name] = [message for _, others in parts for message in others]
-    return TopicInputs(tables=tables, rejected=rejected)
-
-
-def look_at_end(topics: Topics, topic: str) -> Places:
-    """Where a topic ends now: what is written later is behind that."""
-    with TopicReader(topics.bootstrap) as reader:
-        return reader.places(topic, reader.topics().get(topic, []))
-
-
-def read_output(topics: Topics, topic: str, since: Places, schema: pa.Schema, result: Result) -> pa.Table:
-    """The rows that were written to a topic since then."""
-    try:
-        rows = read_results([message.value for message in _since(topics, topic, since)], schema)
-    except (ValueError, pa.ArrowException) as wrong:
-        raise ElastreamError(f"topic {topic!r}: holds what is no row of the job: {wrong}") from None
-    return newest(rows, result)
-
-
-def _since(topics: Topics, topic: str, since: Places) -> list[Message]:
-    with TopicReader(topics.bootstrap) as reader:
-        until = reader.places(topic, reader.topics().get(topic, []))
-        places = {number: (since.get(number, (0, 0))[1], end) for number, (_, end) in until.items()}
-        return [message for some in reader.read(topic, places) for message in some]
 
 
 def has_run_again(spark: SparkSession) -> bool:
@@ -143,26 +141,3 @@ def has_run_again(spark: SparkSession) -> bool:
     executors = store.executorList(False)
     ended = [executors.apply(n) for n in range(executors.length())]
     return any(one.totalTasks() > one.completedTasks() + one.activeTasks() for one in ended)
-
-
-def _schema(parsed: SourceOptions) -> pa.Schema:
-    nothing = np.empty(0, dtype=np.int64)
-    made = parsed.generator.batch(nothing, nothing).schema
-    return pa.schema([field.with_nullable(True) for field in made])
-
-
-def _sound(stream: Stream, parsed: SourceOptions, messages: Sequence[Message]) -> tuple[pa.Table, list[Message]]:
-    """The events among some messages, and the messages that are none."""
-    rows = read_events([one.value for one in messages], _schema(parsed))
-    with duckdb.connect() as connection:
-        connection.execute("SET TimeZone = 'UTC'")
-        connection.register("rows", rows)
-        e = parsed.timing.epoch_s
-        in_time = f"epoch(event_time) BETWEEN {e} - 86400 AND {e} + 366*86400"
-        try:
-            found = connection.sql(f"SELECT coalesce(({stream.sound}) AND {in_time}, false) AS sound FROM rows")
-            sound = found.to_arrow_table()["sound"]
-        except duckdb.Error as wrong:
-            raise BadInput(f"stream {stream.name}: {wrong}") from None
-    usable = sound.to_pylist()
-    return rows.filter(sound), [one for one, is_sound in zip(messages, usable, strict=True) if not is_sound]

@@ -18,6 +18,7 @@ from elastream.experiments.experiment import (
 )
 from elastream.experiments.named_settings import choose_guards, parse_faults, parse_policy
 from elastream.experiments.simulated import check_all, set_up_simulation
+from elastream.jobs.topic_names import Topics
 from elastream.policies import policies
 
 SIMULATED = Experiment(
@@ -41,7 +42,8 @@ LIVE = Experiment(
         trigger_s=None,
         capacity_rps=250.0,
         events=(("partitions", "6"),),
-        sink_options=(("topic", "out"),),
+        sink="kafka",
+        topics=Topics(bootstrap="kafka:9092", read=(("sentences", "lines"),), to="words"),
     ),
     workload="constant(100)",
     duration_s=60.0,

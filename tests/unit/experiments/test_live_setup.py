@@ -10,7 +10,7 @@ from elastream.cli.commands.live import LIVE, planned, read_sources
 from elastream.config import settings_of
 from elastream.core.errors import BadInput
 from elastream.experiments.experiment import NamedSettings, parse_experiment
-from elastream.experiments.live_run import set_up_live
+from elastream.experiments.live_setup import set_up_live
 from elastream.jobs.catalogue import jobs
 from tests.unit.experiments.test_experiment import SIMULATED
 

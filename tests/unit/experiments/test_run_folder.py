@@ -86,14 +86,14 @@ def test_numbers_of_an_older_version_say_that_they_name_no_experiment(folder: Pa
         read_run(folder)
 
 
-def test_what_a_sink_is_told_in_secret_is_not_written_down(kept: Run, tmp_path: Path) -> None:
+def test_what_an_option_tells_in_secret_is_not_written_down(kept: Run, tmp_path: Path) -> None:
     assert isinstance(LIVE.subject, LiveJob)
-    options = (("kafka.sasl.password", "hunter2"), ("topic", "out"))
-    experiment = replace(LIVE, subject=replace(LIVE.subject, sink_options=options))
+    options = (("sasl.password", "hunter2"), ("keys", "99"))
+    experiment = replace(LIVE, subject=replace(LIVE.subject, events=options))
     write_results(replace(kept, experiment=experiment, folder=make_folder(tmp_path)), {})
     text = (tmp_path / "summary.json").read_text()
     assert "hunter2" not in text
-    assert '"topic": "out"' in text
+    assert '"keys": "99"' in text
 
 
 def test_the_best_is_the_one_that_paid_for_least_among_those_that_kept_up(kept: Run) -> None:

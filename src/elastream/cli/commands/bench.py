@@ -9,7 +9,7 @@ import typer
 
 from elastream.cli.parsing.completion import complete_jobs
 from elastream.cli.parsing.options import Bootstrap, CreateTopics, FromTopics, Json, RejectedTopic, ToTopic
-from elastream.cli.parsing.topic_options import choose_sink, look, refuse_beside_topics
+from elastream.cli.parsing.topic_options import check_create, choose_sink, refuse_beside_topics
 from elastream.cli.terminal.output import console, print_json, print_line, print_table, tell
 from elastream.core.errors import BadInput, ElastreamError
 
@@ -76,7 +76,8 @@ def bench(
     from elastream.cli.parsing.texts import read_seconds
     from elastream.jobs.benching import BenchPlan, checked
     from elastream.jobs.catalogue import parse_job
-    from elastream.jobs.topics import parse_topics
+    from elastream.jobs.topic_names import parse_topics
+    from elastream.jobs.topics import look_at_topics
 
     chosen = parse_job(job)
     topics = parse_topics(chosen, read=read or (), to=to, rejected=rejected, bootstrap=bootstrap)
@@ -93,7 +94,8 @@ def bench(
             topics=topics,
         )
     )
-    held = look(chosen, topics, create=create)
+    check_create(topics, create=create)
+    held = look_at_topics(chosen, topics, create=create) if topics is not None else None
     result = _run(plan, held, quiet=json)
     if json:
         print_json(_as_json(job, plan, result))

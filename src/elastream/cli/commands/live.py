@@ -9,7 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from elastream.cli.parsing.completion import complete_jobs, complete_policies, complete_workloads
-from elastream.cli.parsing.options import Assignments, ConfigFile, GuardTexts, Json, OwnConf
+from elastream.cli.parsing.options import (
+    Assignments,
+    Bootstrap,
+    ConfigFile,
+    CreateTopics,
+    FromTopics,
+    GuardTexts,
+    Json,
+    OwnConf,
+    RejectedTopic,
+    ToTopic,
+)  # fmt: skip
+from elastream.cli.parsing.topic_options import check_create, choose_sink, refuse_beside_topics
 from elastream.cli.terminal.output import console, print_json, print_line, tell
 from elastream.core.errors import BadInput, ElastreamError
 
@@ -17,7 +29,9 @@ if TYPE_CHECKING:
     from elastream.cli.parsing.setting_sources import SettingSources
     from elastream.cli.terminal.live_view import LiveView
     from elastream.config import Resolution
-    from elastream.experiments.live_run import LiveResult, LiveSetup
+    from elastream.experiments.live_run import LiveResult
+    from elastream.experiments.live_setup import LiveSetup
+    from elastream.jobs.topic_names import Topics
 
 LIVE: dict[str, Any] = {
     # The job that shows most: it keeps state, and gives out every event, so that each of them is compared. Windows wait
@@ -25,7 +39,8 @@ LIVE: dict[str, Any] = {
     "job": "deduplicate",
     "options": [],
     "sink": "parquet",
-    "sink_options": [],
+    "topics": None,
+    "create": False,
     # It rises, is calm for a while, has a spike of seven times what it began with, and falls.
     "workload": "(110 + ramp(0..130, at=25s, for=15s)) * ramp(1..0.3, at=135s, for=10s) + spike(510, at=70s, for=20s)",
     "duration": "190s",
@@ -63,6 +78,7 @@ FLAGS = {
 
 
 def live(
+    context: typer.Context,
     job: Annotated[
         str,
         typer.Option(
@@ -79,12 +95,13 @@ def live(
         typer.Option(metavar="KEY=VALUE", help="An option of the events: keys, disorder ...; may be repeated."),
     ] = None,
     sink: Annotated[
-        str, typer.Option(metavar="NAME", help="noop, memory, parquet or kafka; what parquet holds is judged.")
+        str, typer.Option(metavar="NAME", help="noop, memory or parquet; what parquet holds is judged.")
     ] = LIVE["sink"],
-    sink_option: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="Of sink kafka: topic, kafka.bootstrap.servers; may be repeated."),
-    ] = None,
+    read: FromTopics = None,
+    to: ToTopic = None,
+    rejected: RejectedTopic = None,
+    create: CreateTopics = False,
+    bootstrap: Bootstrap = None,
     policy: Annotated[
         str | None,
         typer.Option(
@@ -124,7 +141,9 @@ def live(
 ) -> None:
     """Run a job on real executors under a moving load, and watch them come and go; then check every result.
 
-    Slots are limited to a rate, so that a small machine can show many executors; what is printed says so.
+    Slots are limited to a rate, so that a small machine can show many executors; what is printed says so. With --from,
+    the job reads topics from their beginning for as long as --duration says, works off what has arrived by then, and
+    ends.
 
     [bold]Examples[/bold]
 
@@ -134,16 +153,26 @@ def live(
 
     elastream live --job wordcount --option partitions=6 --executors 1..6
 
+    elastream live --job yahoo --from ads --to campaigns --create --duration 2m
+
     elastream live --workload 'constant(2k) + spike(3k, at=60s, for=20s)' --slo 10s --out runs/live
     """
     from elastream.cli.parsing.setting_sources import read_flags
+    from elastream.jobs.catalogue import parse_job
+    from elastream.jobs.topic_names import parse_topics
 
+    built = parse_job(job)
+    topics = parse_topics(built, read=read or (), to=to, rejected=rejected, bootstrap=bootstrap)
+    refuse_beside_topics(context, topics, ("workload", "option", "seed", "time_scale"))
+    sink = choose_sink(context, sink, topics)
+    check_create(topics, create=create)
     flags = read_flags(policy=policy, executors=executors, slo=slo, tick=tick, guards=guard)
     run(
         planned(
             read_sources(flags, config, assignments, conf), job=job, workload=workload, duration=duration,
             trigger=trigger, capacity=capacity, time_scale=time_scale, seed=seed, master=master,
-            options=option or [], sink=sink, sink_options=sink_option or [], cold=cold,
+            options=option or [], sink=sink, topics=topics, create=create,
+            cold=cold,
         ),
         out,
         json=json,
@@ -176,16 +205,16 @@ def planned(
     master: str | None,
     options: list[str],
     sink: str,
-    sink_options: list[str],
+    topics: Topics | None,
+    create: bool,
     cold: bool,
 ) -> LiveSetup:
     """Read and check everything before anything is started."""
     from elastream.cli.parsing.event_options import read_event_options
-    from elastream.cli.parsing.pairs import read_pairs
     from elastream.cli.parsing.texts import read_seconds
     from elastream.config import settings_of
     from elastream.experiments.experiment import ExecutorBounds, Experiment, LiveJob, NamedSettings, write_settings
-    from elastream.experiments.live_run import set_up_live
+    from elastream.experiments.live_setup import set_up_live
     from elastream.experiments.named_settings import choose_guards
     from elastream.jobs.catalogue import jobs, parse_job
     from elastream.policies import policies
@@ -200,7 +229,7 @@ def planned(
         time_factor=time_scale,
         events=tuple(read_event_options(options, built, FLAGS).items()),
         sink=sink,
-        sink_options=tuple(read_pairs(sink_options, "--sink-option").items()),
+        topics=topics,
         master=master,
         settings_text=write_settings(_others(found)),
         warm_up=not cold,
@@ -208,7 +237,7 @@ def planned(
     return set_up_live(
         Experiment(
             subject=subject,
-            workload=workload,
+            workload=_load(workload, topics),
             duration_s=read_seconds(duration, "--duration"),
             policy=NamedSettings.of(
                 settings.policy, settings_of(policies.build(settings.policy, settings.policy_settings))
@@ -220,8 +249,16 @@ def planned(
             slo=settings.slo.build(),
             tick_s=settings.tick_s,
             seed=seed,
-        )
+        ),
+        create=create,
     )
+
+
+def _load(workload: str, topics: Topics | None) -> str:
+    """What arrives: a workload, or whatever is written to the topics that are read."""
+    if topics is None or not topics.read:
+        return workload
+    return f"what is written to {', '.join(topic for _, topic in topics.read)}"
 
 
 def _others(found: Resolution) -> dict[str, Any]:
@@ -277,8 +314,8 @@ def run(setup: LiveSetup, out: Path | None, *, json: bool = False) -> None:
 
 
 def _report(setup: LiveSetup, result: LiveResult, view: LiveView, folder: Path, *, json: bool) -> None:
-    judged = [result.verdict.sentence] if result.verdict is not None else []
-    times = _latencies(result)
+    judged = [verdict.sentence for verdict in result.verdicts]
+    times = _latencies(setup, result)
     page = result.draw_page([*judged, *(f"{what}: {spelt}" for what, spelt in times)])
     if json:
         print_json(_as_json(setup, result, page, view.verdict()))
@@ -292,8 +329,9 @@ def _report(setup: LiveSetup, result: LiveResult, view: LiveView, folder: Path, 
             print_line(screen, f"  {spelt}")
         print_line(screen, f"the run as a page: {page}")
         print_line(screen, f"why, as sentences: elastream why {folder}")
-    if result.verdict is not None and not result.verdict.right:
-        raise ElastreamError(result.verdict.sentence)
+    for verdict in result.verdicts:
+        if verdict.right is False:
+            raise ElastreamError(verdict.sentence)
 
 
 def _as_json(setup: LiveSetup, result: LiveResult, page: Path, kept: Sequence[str]) -> dict[str, Any]:
@@ -308,12 +346,13 @@ def _as_json(setup: LiveSetup, result: LiveResult, page: Path, kept: Sequence[st
     }
 
 
-def _latencies(result: LiveResult) -> list[tuple[str, str]]:
+def _latencies(setup: LiveSetup, result: LiveResult) -> list[tuple[str, str]]:
     """How long records and results took, over the whole run."""
     from elastream.cli.terminal.latencies import spelt
 
     count = f"all {result.delay.count:,.0f} " if result.delay else ""
-    lines = [(f"delay of {count}records of the run, from arrival to commit", spelt(result.delay))]
+    which = "that came while it ran" if setup.reads_topics else "of the run"
+    lines = [(f"delay of {count}records {which}, from arrival to commit", spelt(result.delay))]
     found = result.results
     # A result that is made of one record has that record's delay: nothing more is to be said.
     if found is not None and found.first != found.last:

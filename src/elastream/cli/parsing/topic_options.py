@@ -10,8 +10,7 @@ import typer
 from elastream.core.errors import BadInput, UnknownName
 
 if TYPE_CHECKING:
-    from elastream.jobs.job import Job
-    from elastream.jobs.topics import Held, Topics
+    from elastream.jobs.topic_names import Topics
 
 
 def refuse_beside_topics(context: typer.Context, topics: Topics | None, names: Sequence[str]) -> None:
@@ -39,13 +38,10 @@ def choose_sink(context: typer.Context, sink: str, topics: Topics | None) -> str
     return sink
 
 
-def look(job: Job, topics: Topics | None, *, create: bool) -> Held | None:
-    """What the topics hold, if any are named."""
-    from elastream.jobs.topics import look_at_topics
-
-    if create and (topics is None or not (topics.to or topics.rejected)):
+def check_create(topics: Topics | None, *, create: bool) -> None:
+    """What is read must be there already."""
+    if create and (topics is None or not topics.written):
         raise BadInput("--create: no topic is written; name one with --to")
-    return None if topics is None else look_at_topics(job, topics, create=create)
 
 
 def _is_given(context: typer.Context, name: str) -> bool:

@@ -97,7 +97,7 @@ def find_impossible(cases: Sequence[Case], tell: Tell | None = None) -> list[Imp
 def _check(case: Case) -> Unfit | None:
     experiment = case.experiment
     if not isinstance(experiment.subject, SimulatedModel):
-        from elastream.experiments.live_run import set_up_live
+        from elastream.experiments.live_setup import set_up_live
 
         set_up_live(experiment)
         return None

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from elastream.config import settings_of
-from elastream.core.callform import parse_call
 from elastream.core.errors import BadInput, ElastreamError, suggestion
 from elastream.core.observation import Trigger
 from elastream.core.slo import Slo
@@ -248,9 +247,9 @@ def _subject(live: Live, given: Mapping[str, Any]) -> SimulatedModel | LiveJob:
     if given["model"] is not None:
         return SimulatedModel(model=given["model"], trigger=trigger, slots=given["slots"], faults=given["faults"])
     # Jobs need Spark's Python, which the simulator does without.
-    from elastream.jobs.catalogue import jobs
+    from elastream.jobs.catalogue import jobs, parse_job
 
-    job = jobs.build_call(parse_call(given["job"], what="job"))
+    job = parse_job(given["job"])
     found = LiveJob(
         job=NamedSettings.of(jobs.name_of(job), settings_of(job), written=given["job"]),
         capacity_rps=live.capacity,

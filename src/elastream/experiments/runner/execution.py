@@ -90,14 +90,16 @@ def _run(task: Task, work: Path, log: DecisionLog) -> Run:
     if isinstance(experiment.subject, SimulatedModel):
         folder = work / "run" if task.keep_journal else None
         return set_up_simulation(experiment).run(folder=folder, journals=[log])
-    from elastream.experiments.live_run import run_live, set_up_live
+    from elastream.experiments.live_run import run_live
+    from elastream.experiments.live_setup import set_up_live
     from elastream.experiments.runner.live_log import LiveLog
 
     folder = work / "run"
     folder.mkdir()
     result = run_live(set_up_live(experiment), folder, LiveLog(log))
-    if result.verdict is not None and not result.verdict.right:
-        raise ElastreamError(result.verdict.sentence)
+    for verdict in result.verdicts:
+        if not verdict.right:
+            raise ElastreamError(verdict.sentence)
     for part in folder.iterdir():
         # The output was compared; only numbers and journal are kept.
         if part.is_dir() and part.name != "journal":

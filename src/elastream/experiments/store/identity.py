@@ -27,6 +27,7 @@ DECIDING = (
     "config", "core", "estimators", "evaluation", "events", "loop", "policies", "registry", "simulator", "workloads"
 )  # fmt: skip
 LIVE = ("attachment", "development", "jobs", "spark")
+_RUNNING = ("simulated.py", "live_run.py", "live_query.py", "live_setup.py")
 EXPERIMENT_DIGITS, CODE_DIGITS = 16, 8
 
 
@@ -65,7 +66,7 @@ def parse_identity(name: str) -> Identity | None:
 def digest_code(platform: str) -> str:
     """The code that decides what comes of a run on a platform."""
     rooms = DECIDING + (LIVE if platform == "live" else ())
-    own = [ROOT / "experiments" / name for name in ("simulated.py", "live_run.py")]
+    own = [ROOT / "experiments" / name for name in _RUNNING]
     digest = sha256()
     for path in sorted([*own, *(file for room in rooms for file in (ROOT / room).rglob("*") if _is_code(file))]):
         digest.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes() + b"\0")
