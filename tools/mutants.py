@@ -588,6 +588,53 @@ MUTANTS = (
         test="tests/unit/policies/test_hpa.py::test_a_young_worker_counts_once_it_was_watched_for_a_whole_batch",
     ),
     Mutant(
+        fault="a hot key teaches that a pool is full",
+        file="src/elastream/estimators/full_use.py",
+        before="    return batch.critical_s + batch.driver_s <= _MOST_FIXED * batch.duration_s\n",
+        after="    return True\n",
+        test="tests/unit/estimators/test_full_use.py::test_nothing_else_shows_it",
+    ),
+    Mutant(
+        fault="what is full at one size is so at every other",
+        file="src/elastream/estimators/full_use.py",
+        before="self.whole * filled(self.stages, workers * self.slots_per_worker)",
+        after="self.whole",
+        test="tests/stories/test_micro_batches.py"
+        "::test_who_knows_what_is_full_ends_at_the_fewest_workers_that_are_enough",
+    ),
+    Mutant(
+        fault="an overloaded query teaches nothing before a batch has ended",
+        file="src/elastream/estimators/full_use.py",
+        before="            seen = _guessed(seen, query, query.running, pool, now.at_s)\n",
+        after="",
+        test="tests/unit/estimators/test_full_use.py"
+        "::test_a_running_batch_that_is_late_shows_what_busy_slots_use_times_how_full_waves_are",
+    ),
+    Mutant(
+        fault="HPA takes 1 for full whatever it has learned",
+        file="src/elastream/policies/hpa/policy.py",
+        before='return full_use.full(memory.get("full", {}).get(pool.name), pool, now.queries, metric)',
+        after="return NOT_LEARNED",
+        test="tests/stories/test_micro_batches.py"
+        "::test_who_knows_what_is_full_keeps_up_where_who_takes_one_for_full_falls_behind_for_good",
+    ),
+    Mutant(
+        fault="thresholds take 1 for full whatever was learned",
+        file="src/elastream/policies/threshold.py",
+        before="        if use > self.high * full.at(pool.ready):\n",
+        after="        if use > self.high:\n",
+        test="tests/stories/test_micro_batches.py"
+        "::test_who_knows_what_is_full_keeps_up_where_who_takes_one_for_full_falls_behind_for_good",
+    ),
+    Mutant(
+        fault="Daedalus takes 1 for full whatever it has learned",
+        file="src/elastream/policies/daedalus/learning.py",
+        before="replace(workers, full_use=full.at(pool.ready)) if full.levels else workers",
+        after="workers",
+        test="tests/stories/test_micro_batches.py"
+        "::test_daedalus_takes_nine_workers_for_what_twelve_can_do_unless_it_learns_what_is_full",
+    ),
+    Mutant(
         fault="a window ends anywhere in a batch",
         file="src/elastream/core/batch_windows.py",
         before="    return best[1]\n",

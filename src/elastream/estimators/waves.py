@@ -42,3 +42,8 @@ def slots_for(work_s: float, within_s: float, stages: Sequence[Stage]) -> float:
             # Work that is no more than whole waves of them needs no rounding: others may use the rest of a slot.
             return least if slots == math.ceil(least - 1e-9) else float(slots)
     return float(widest)
+
+
+def filled(stages: Sequence[Stage], slots: int) -> float:
+    """Which share of so many slots is busy while stages run one by one; 1 where it is not known how they are cut."""
+    return 1.0 / (slots * task_time_s(1.0, stages, slots)) if stages and slots else 1.0

@@ -15,6 +15,7 @@ from elastream.core.signals import Signal
 from elastream.policies.catalogue import policies
 from elastream.policies.gesscale.nodes import places
 from elastream.policies.thr_nlunaware import ThrNLUnaware
+from elastream.policies.threshold import Memory
 
 
 @policies.register("thr-nlaware")
@@ -25,7 +26,7 @@ class ThrNLAware(ThrNLUnaware):
     uses: ClassVar[tuple[Signal, ...]] = (Signal.WORKER_PLACE, Signal.WORKER_CHOICE, Signal.PLACE_CHOICE)
     """What it can do without, and does better with."""
 
-    def decide(self, now: Observation, known: Knowledge, memory: None) -> Decision:
+    def decide(self, now: Observation, known: Knowledge, memory: Memory) -> Decision:
         """The same sizes, and who comes or goes."""
         decision = super().decide(now, known, memory)
         come: tuple[str, ...] = ()
@@ -51,4 +52,10 @@ policies.preset(
     interval_s=30.0,
     window_s=30.0,
     warm_up_s=300.0,
+)
+policies.preset(
+    "thr-nlaware-learned",
+    of="thr-nlaware",
+    doc="THR-NLAware, its thresholds shares of the processor use that it learns to be full",
+    learn_full_use=True,
 )

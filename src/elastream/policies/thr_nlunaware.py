@@ -11,7 +11,7 @@ from elastream.core.decision import Decision
 from elastream.core.knowledge import Knowledge
 from elastream.core.observation import Observation
 from elastream.policies.catalogue import policies
-from elastream.policies.threshold import Threshold
+from elastream.policies.threshold import Memory, Threshold
 from elastream.registry import setting
 
 
@@ -24,7 +24,7 @@ class ThrNLUnaware(Threshold):
     low: float = setting(0.5, doc="below this, one worker fewer")
     warm_up_s: float = setting(0.0, doc="time after a change in which nothing is decided")
 
-    def decide(self, now: Observation, known: Knowledge, memory: None) -> Decision:
+    def decide(self, now: Observation, known: Knowledge, memory: Memory) -> Decision:
         """By the thresholds, unless the last change is too recent."""
         done_s = max((action.done_s for action in known.actions if action.done_s is not None), default=None)
         if done_s is not None and now.at_s - done_s < self.warm_up_s:
@@ -41,4 +41,10 @@ policies.preset(
     interval_s=30.0,
     window_s=30.0,
     warm_up_s=300.0,
+)
+policies.preset(
+    "thr-nlunaware-learned",
+    of="thr-nlunaware",
+    doc="THR-NLUnaware, its thresholds shares of the processor use that it learns to be full",
+    learn_full_use=True,
 )

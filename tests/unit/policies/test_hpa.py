@@ -62,7 +62,13 @@ def test_the_presets_are_those_of_the_documents() -> None:
     sizes = {
         name: flow.decides(policies.build(name, CALM)).allocation["map"] for name in policies.names() if "hpa" in name
     }
+    assert sizes.pop("hpa-80-learned") == sizes["hpa-80"]
     assert sizes == {"hpa": 13, "hpa-cpu": 13, "hpa-80": 12, "hpa-85": 10, "hpa-60": 15, "hpa-kanis": 13}
+
+
+def test_full_use_is_learned_of_processors_and_slots_only() -> None:
+    with pytest.raises(BadInput, match="full use is learned of cpu and busy, not of memory"):
+        Hpa(metric="memory", learn_full_use=True)
 
 
 def test_the_variant_of_the_thesis_has_no_tolerance_and_no_step_limit() -> None:

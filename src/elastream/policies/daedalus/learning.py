@@ -6,12 +6,12 @@ threads beside it. Here all of that is one value that is folded over the looks.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from elastream.core.decision import Decision
 from elastream.core.observation import Observation, Pool, Query
-from elastream.estimators import load
+from elastream.estimators import full_use, load
 from elastream.estimators.anomaly import AnomalyWatch, strays
 from elastream.estimators.forecasting.checked import Checked
 from elastream.estimators.left_behind import watched
@@ -20,8 +20,8 @@ from elastream.estimators.worker_capacity import WorkerCapacity
 
 Memory = dict[str, Any]
 """loads: group of queries -> what arrives, its forecast and how throughput usually strays from it. pools: pool -> lines
-of its workers, capacities seen, and the recovery being watched. behind: query -> how far it is behind. downtimes,
-learned. recoveries: predicted, measured."""
+of its workers, capacities seen, what is full if that is to be learned, and the recovery being watched. behind: query ->
+how far it is behind. downtimes, learned. recoveries: predicted, measured."""
 
 _KEPT_RECOVERIES = 32
 _KEPT_SIZES = 256
@@ -52,6 +52,7 @@ class Learning:
     longest_s: float
     """A recovery is watched no longer than this."""
     downtimes: Downtimes
+    learn_full_use: bool = False
 
     def after(self, memory: Memory, now: Observation, last: Decision | None) -> Memory:
         """The memory after one more look. `last` is what was decided on the look before."""
@@ -66,7 +67,7 @@ class Learning:
         pools = {}
         for pool in now.pools:
             of = loads[key_of(queries_of(pool, now))]
-            seen = self._pool(memory["pools"].get(pool.name), pool, of, now.at_s, is_loop)
+            seen = self._pool(memory["pools"].get(pool.name), pool, of, now, is_loop)
             pools[pool.name], learned = self._watched(seen, pool, of, last, learned)
         behind = {query.id: watched(memory["behind"].get(query.id), query) for query in now.queries}
         return {**learned, "pools": pools, "behind": behind}
@@ -92,7 +93,7 @@ class Learning:
             after["forecast"] = checked.loop(after["forecast"], load.arrivals(seen), at_s)
         return after
 
-    def _pool(self, before: Memory | None, pool: Pool, of: Memory, at_s: float, is_loop: bool) -> Memory:
+    def _pool(self, before: Memory | None, pool: Pool, of: Memory, now: Observation, is_loop: bool) -> Memory:
         """Lines of the workers, and once per loop the capacity at this size."""
         workers = self.workers
         if before is None:
@@ -101,10 +102,15 @@ class Learning:
             }  # fmt: skip
         points = of["load"]["points"]
         committed = points[-1][2] if points else 0.0
-        after = {**before, "workers": workers.after(before["workers"], pool, at_s, committed)}
+        after = {**before, "workers": workers.after(before["workers"], pool, now.at_s, committed)}
+        full = full_use.NOT_LEARNED
+        if self.learn_full_use:
+            after |= _with_full_use(before, pool, now)
+            full = full_use.full(after["full"], pool, queries_of(pool, now), "cpu")
+            workers = replace(workers, full_use=full.at(pool.ready)) if full.levels else workers
         if not is_loop or (capacity := workers.capacity_rps(after["workers"], pool.ready)) is None or not pool.ready:
             return after
-        after["per_worker"] = capacity / pool.ready
+        after["per_worker"] = capacity / pool.ready / full.at(pool.ready)
         if workers.is_whole(after["workers"], pool):
             earlier = before["seen"].get(str(pool.ready), capacity)
             seen = {**before["seen"], str(pool.ready): (earlier + capacity) / 2}
@@ -147,6 +153,13 @@ class Learning:
             "downtimes": {**memory["downtimes"], watch["way"]: learned_s},
             "recoveries": [*memory["recoveries"][1 - _KEPT_RECOVERIES :], [watch["predicted"], took_s]],
         }
+
+
+def _with_full_use(before: Memory, pool: Pool, now: Observation) -> Memory:
+    """What is full. Capacities that were seen with another idea of it are forgotten."""
+    known = before.get("full") or full_use.start()
+    learned = full_use.after(known, pool, now)
+    return {"full": learned, "seen": before["seen"] if learned["levels"] == known["levels"] else {}}
 
 
 def queries_of(pool: Pool, now: Observation) -> tuple[Query, ...]:

@@ -15,7 +15,8 @@ Departs from the document where it has to:
 - Where processor use is too steady or too noisy for a line, throughput over use serves.
 - A downtime is learned from how long nothing was taken in; the recovery time measured by anomalies ends too early where
   a job catches up slowly, and says little about it.
-- With micro-batches, consumer lag is what waits beyond one batch.
+- With micro-batches, consumer lag is what waits beyond one batch, and workers are full below a processor use of 1, so
+  that capacity comes out too high: `daedalus-learned` learns what is full (`full_use`).
 - Every pool is sized by itself, for the load of the queries that run in it.
 The published code differs from the document; the preset `daedalus-code` has its way of taking skew, its count of poor
 loops, consumer lag as part of what must be recovered, two minutes of warm-up per worker, and downtimes that change by
@@ -35,11 +36,12 @@ from elastream.core.needs import Need
 from elastream.core.observation import Observation, Pool
 from elastream.core.protocols import Policy
 from elastream.core.signals import Signal
-from elastream.estimators import load
+from elastream.estimators import full_use, load
 from elastream.estimators.forecasting import ForecasterName, forecaster
 from elastream.estimators.forecasting.checked import Checked
 from elastream.estimators.forecasting.forecast import Forecast
 from elastream.estimators.forecasting.hedge import Hedge
+from elastream.estimators.full_use import NOT_LEARNED, Full
 from elastream.estimators.left_behind import records_behind
 from elastream.estimators.recovery import recovery_s
 from elastream.estimators.worker_capacity import Skew, WorkerCapacity
@@ -61,11 +63,13 @@ class Outlook(NamedTuple):
     """What the maximum of the forecast is multiplied by."""
     seen: Mapping[str, float]
     per_worker_rps: float
+    """While it never stands still."""
     downtimes: Mapping[str, float]
+    full: Full = NOT_LEARNED
 
     def capacity(self, workers: int) -> float:
         """As it was seen at that size, or in proportion."""
-        return self.seen.get(str(workers), self.per_worker_rps * workers)
+        return self.seen.get(str(workers), self.per_worker_rps * workers * self.full.at(workers))
 
     def highest(self, until_s: float) -> float:
         return self.forecast.highest(until_s) * self.margin
@@ -106,6 +110,7 @@ class Daedalus:
     poor_loops: int = setting(15, doc="so many poor loops in a row, and the forecaster is trained anew")
     skew: Skew = setting("ratio", doc="how busy a worker can get: own / busiest, or 1 - (busiest - own)")
     full_cpu: float = setting(1.0, doc="processor use of a worker that can do no more")
+    learn_full_use: bool = setting(False, doc="whether that is learned from batches that left records behind")
     count_lag: bool = setting(False, doc="whether consumer lag is part of what must be recovered")
     warm_up_s: float = setting(0.0, doc="looks at younger workers are left out")
     window_s: float = setting(60.0, doc="processor use and throughput are means over this time")
@@ -175,6 +180,7 @@ class Daedalus:
             checkpoint_s=self.checkpoint_s,
             longest_s=self.horizon_s,
             downtimes=self.downtimes,
+            learn_full_use=self.learn_full_use,
         )
 
     def _outlook(self, pool: Pool, now: Observation, memory: Memory) -> Outlook | str:
@@ -205,6 +211,7 @@ class Daedalus:
             seen=own["seen"],
             per_worker_rps=own["per_worker"] or 0.0,
             downtimes=memory["downtimes"],
+            full=full_use.full(own.get("full"), pool, queries, "cpu"),
         )
 
     def _margin(self, of: Memory) -> float:
@@ -290,6 +297,12 @@ policies.preset(
     count_lag=True,
     warm_up_s=120.0,
     downtimes="steps",
+)
+policies.preset(
+    "daedalus-learned",
+    of="daedalus",
+    doc="Daedalus, which learns the processor use at which a pool that runs micro-batches can do no more",
+    learn_full_use=True,
 )
 
 _: type[Policy[Memory]] = Daedalus
