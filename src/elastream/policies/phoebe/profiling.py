@@ -2,7 +2,7 @@
 
 It is somebody's job, so a size that is not expected to keep up is not tried, and profiling ends as soon as one falls
 behind or endangers what was promised: smaller ones would only be worse. What was seen by then is the profile. After
-that, sizes that were chosen go on being measured.
+that a size is measured anew only where it proves the profile wrong, by falling behind or by keeping up.
 """
 
 from __future__ import annotations
@@ -20,8 +20,6 @@ from elastream.policies.phoebe.trial import Trial, Watching, begin, follow, row_
 _PATIENCE = 3.0
 # So much of a period may seem to be left behind, by where looks and commits fall.
 _NOTHING = 0.1
-# A row gives way to one that was measured at a load at least this share of its own: at a low load fixed costs blur it.
-_ALIKE = 0.5
 _MOST_ROWS = 64
 
 
@@ -119,17 +117,19 @@ class InPlace:
         trial, asked = seen["trial"], seen["asked"]
         if trial is None:
             return seen
-        held_s, size = now.at_s - trial["since_s"], trial["workers"]
-        since_s, behinds = trial["since_s"], seen["behind"]
+        size, since_s, behinds = trial["workers"], trial["since_s"], seen["behind"]
         behind = any(_falls_behind(behinds[query.id], query, now.at_s, since_s, load_rps) for query in queries)
         if seen["over"] is None and asked is not None:
             return self._profiled(seen, trial, asked, now, queries, behind=behind, load_rps=load_rps)
-        if behind or held_s >= self.hold_s:
-            after = _with_row(
-                seen, row_of(trial, queries, self._watching), or_short=[size, load_rps] if behind else None
-            )
-            return {**after, "trial": begin(now, size), "fell_s": now.at_s if behind else seen["fell_s"]}
-        return seen
+        if not behind and now.at_s - since_s < self.hold_s:
+            return seen
+        row = row_of(trial, queries, self._watching)
+        after: Profiling = {**seen, "trial": begin(now, size)}
+        if behind:
+            return {**_with_row(after, row, or_short=[size, load_rps]), "fell_s": now.at_s}
+        # A size that does more than it is believed to be able to is measured anew; any other row would do no good.
+        is_wrong = any(size == before[0] and before[2] < load_rps for before in seen["rows"])
+        return _with_row(after, row, or_short=None) if is_wrong else after
 
     def _profiled(
         self,
@@ -169,9 +169,6 @@ def _with_row(state: Profiling, row: list[float] | None, or_short: list[float] |
     """With what a size can take in, or that it was too small for a load where that was not measured."""
     if row is None:
         return {**state, "short": [*state["short"], or_short][-_MOST_ROWS:]} if or_short is not None else state
-    before = next((one for one in state["rows"] if one[0] == row[0]), None)
-    if before is not None and or_short is None and row[1] < _ALIKE * before[1]:
-        return state
     return {**state, "rows": [*(one for one in state["rows"] if one[0] != row[0]), row][-_MOST_ROWS:]}
 
 
