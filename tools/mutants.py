@@ -92,6 +92,14 @@ MUTANTS = (
         test="tests/unit/test_judging.py::test_of_an_input_that_goes_on_only_what_the_watermark_has_passed_must_be_there",
     ),
     Mutant(
+        fault="a batch that had begun when the time was over is left half written",
+        file="src/elastream/experiments/live_query.py",
+        before="reached is None or reached.is_between:",
+        after="reached is None or True:",
+        test="tests/unit/experiments/test_live_query.py::"
+        "test_a_batch_that_had_begun_is_finished_if_it_may_have_written_to_a_topic",
+    ),
+    Mutant(
         fault="rows of a batch that was not committed count as given out",
         file="src/elastream/jobs/output.py",
         before="if last is None or batch > last:",

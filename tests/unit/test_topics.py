@@ -139,6 +139,11 @@ def test_topics_for_results_are_made_only_when_asked_for(made: list[Any]) -> Non
             ["bench", "yahoo", "--to", "out", "--sink", "noop"],
             "--sink noop: results go to the topic that --to names; leave it out",
         ),
+        (["live", "--job", "yahoo", "--from", "add"], "--from: 127.0.0.1:4711 has no topic 'add'; did you mean 'ads'?"),
+        (
+            ["live", "--job", "yahoo", "--from", "ads", "--workload", "1k"],
+            "--workload: it is about generated events, and --from reads those of a topic; leave it out",
+        ),
         (["bench", "yahoo", "--from", "ads", "--create"], "--create: no topic is written; name one with --to"),
     ],
 )

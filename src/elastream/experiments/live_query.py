@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,6 +34,10 @@ _READ_LIMIT = 10_000
 _LEAST_RPS = 200.0
 
 
+Begin = Callable[[str], None]
+"""Is told what goes on from now on."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class QueryRun:
     """What a query has done."""
@@ -59,10 +63,10 @@ def warm_up(setup: LiveSetup, spark: SparkSession, folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def run_query(setup: LiveSetup, spark: SparkSession, folder: Path) -> QueryRun:
+def run_query(setup: LiveSetup, spark: SparkSession, folder: Path, begin: Begin) -> QueryRun:
     """Until all that comes is committed."""
     if setup.topics is not None and setup.held is not None and setup.reads_topics:
-        return _run_over_topics(setup, setup.topics, setup.held, spark, folder)
+        return _run_over_topics(setup, setup.topics, setup.held, spark, folder, begin)
     rows = _generated(setup, spark, setup.options)
     find = find_written(setup.sink, setup.job.result, folder, setup.topics, rows)
     query = _paced(setup, _writing(setup, rows, folder, name=setup.name)).start()
@@ -71,16 +75,19 @@ def run_query(setup: LiveSetup, spark: SparkSession, folder: Path) -> QueryRun:
     return QueryRun(batches=log.batches, began_s=began_s, find=find, may_repeat=has_run_again(spark))
 
 
-def _run_over_topics(setup: LiveSetup, topics: Topics, held: Held, spark: SparkSession, folder: Path) -> QueryRun:
+def _run_over_topics(
+    setup: LiveSetup, topics: Topics, held: Held, spark: SparkSession, folder: Path, begin: Begin
+) -> QueryRun:
     """As long as the load lasts elsewhere; what has arrived by then is worked off."""
     rows = _read(setup, topics, held, spark)
     find = find_written(setup.sink, setup.job.result, folder, topics, rows)
     began_s = time.time()
     query = _paced(setup, _writing(setup, rows, folder, name=setup.name)).start()
     log = run_for(query, setup.experiment.duration_s, lambda: count_ends(topics), patience_s=_patience_s(setup))
-    again = _finish(setup, topics, held, spark, folder)
+    again = _finish(setup, topics, held, spark, folder, begin)
     run = topic_run(folder, log.batches)
     if topics.rejected is not None:
+        begin(f"writing to {topics.rejected} what is no event of the job")
         write_rejected(spark, setup.job, topics, consumed(topics, held, run))
     may_repeat = again or has_run_again(spark)
     return QueryRun(
@@ -92,11 +99,12 @@ def _run_over_topics(setup: LiveSetup, topics: Topics, held: Held, spark: SparkS
     )
 
 
-def _finish(setup: LiveSetup, topics: Topics, held: Held, spark: SparkSession, folder: Path) -> bool:
+def _finish(setup: LiveSetup, topics: Topics, held: Held, spark: SparkSession, folder: Path, begin: Begin) -> bool:
     """Whether the query had to run again: a batch that was begun when it was stopped may have written to a topic."""
     reached = read_checkpoint(folder)
     if topics.to is None or reached is None or reached.is_between:
         return False
+    begin("finishing the batch that had begun")
     rows = _read(setup, topics, held, spark)
     query = _writing(setup, rows, folder, name=setup.name).trigger(availableNow=True).start()
     run_until_it_ends(query, 0, patience_s=_patience_s(setup))

@@ -124,7 +124,7 @@ def run_live(setup: LiveSetup, folder: Path, view: RunView) -> LiveResult:
             view.begin(f"waiting until there are {setup.executors[0]} executors")
             _await_least(setup, handle)
             view.start_load()
-            ran = run_query(setup, spark, folder)
+            ran = run_query(setup, spark, folder, view.begin)
         finally:
             handle.detach()
         view.begin("stopping the session and the cluster")
