@@ -14,13 +14,12 @@ from elastream.simulator.continuous.model import (
     DataflowModel,
     Feed,
     LogModel,
-    MeasuringModel,
     OperatorModel,
     PlacesModel,
     RestartModel,
-    WindowModel,
     own_pools,
 )
+from elastream.simulator.kanis import QUERIES, kanis_model
 from elastream.simulator.pool_model import PoolModel
 
 _FIXED = replace(WARM, min_workers=1, max_workers=1, initial_workers=1)
@@ -178,86 +177,6 @@ def _timely_nexmark(query: str) -> DataflowModel:
     )
 
 
-# Kanis (TU Delft 2023). One operator and one processor per worker; sources and sinks are resized too.
-
-# Derived from a calibration point: Q1 at 1M/s with 9 workers has a processor use of 65 %. With a ceiling of about 0.9
-# (8.3) that is 9 * 0.65 / 0.9 = 6.5 workers' time for 1M records/s, over three operators.
-_KANIS_CEILING = 0.9
-_KANIS_Q1_S = 9 * 0.65 / _KANIS_CEILING / 1e6
-# Derived from published results: mean workers of HPA-CPU under the cosine, which keeps processor use level, against
-# those on Q1, per record of the mean load (table 7.17 and the query experiments).
-_KANIS_LOAD = {"q1": (11.4, 1.2e6), "q2": (10.7, 1.2e6), "q3": (7.8, 18e3), "q5": (5.3, 60e3), "q11": (14.2, 1.2e6)}
-
-
-def _kanis(query: str) -> DataflowModel:
-    """One of its queries (5.4.2) with a pool per operator."""
-    # Told: 3 auctions per person. Ours, where the document tells no selectivity: half of the persons live in the
-    # states of Q3, four of ten join inputs find their match, a window gives out one result for a hundred records.
-    two = {"auctions": 0.75, "persons": 0.25}
-    logs, shape = {
-        "q1": ({"bids": 1.0}, {"map": {"source-bids": 1.0}, "sink": {"map": 1.0}}),
-        # Five residues are kept: 1/1007 + 1/1020 + 1/2001 + 1/2019 + 1/2087 of the bids.
-        "q2": ({"bids": 1.0}, {"filter": {"source-bids": 1.0}, "sink": {"filter": 0.0034}}),
-        "q3": (
-            two,
-            {
-                "filter": {"source-persons": 1.0},
-                "join": {"source-auctions": 1.0, "filter": 0.5},
-                "sink": {"join": 0.4},
-            },
-        ),
-        "q5": ({"bids": 1.0}, {"window": {"source-bids": 1.0}, "sink": {"window": 0.01}}),
-        "q8": (two, {"join": {"source-auctions": 1.0, "source-persons": 1.0}, "sink": {"join": 0.01}}),
-        "q11": ({"bids": 1.0}, {"window": {"source-bids": 1.0}, "sink": {"window": 0.01}}),
-    }[query]
-    # Q8 was not run: it costs here what Q3 does.
-    workers, load = _KANIS_LOAD.get(query, _KANIS_LOAD["q3"])
-    record_s = _KANIS_Q1_S * (workers / load) / (11.4 / 1.2e6)
-    # Told: Q5 slides by 1 min over 5 min (7.3.3). Ours: at the end of a window a record costs a hundredth of what it
-    # cost to take in. Q8's windows of 10 s join as records come, and so do the sessions of Q11.
-    rate_rps = _reads(logs, shape) / record_s
-    window = WindowModel(every_s=60.0, length_s=300.0, fire_rps=100 * rate_rps) if query == "q5" else None
-    operators = (
-        *(OperatorModel(name=f"source-{log}", after=(Feed(log),), rate_rps=rate_rps) for log in logs),
-        *(
-            OperatorModel(
-                name=name,
-                after=tuple(Feed(up, selectivity) for up, selectivity in feeds.items()),
-                # Ours: all operators of a query cost the same per record, and half a second waits in buffers.
-                rate_rps=rate_rps,
-                buffer=rate_rps / 2,
-                window=window if name == "window" else None,
-                stateful=name in ("join", "window"),
-            )
-            for name, feeds in shape.items()
-        ),
-    )
-    # Told: 80 workers; starts with 5 per operator on Q1, 10 on Q11; inferred: 10 on Q3 and Q5.
-    start = 5 if query in ("q1", "q2") else 10
-    pool = replace(WARM, max_workers=80, initial_workers=start, cpu_ceiling=_KANIS_CEILING, cpu_noise=0.02)
-    return DataflowModel(
-        name=f"kanis-{query}",
-        doc=f"Nexmark {query.upper()} of the evaluation framework on Flink, a pool per operator, {start} workers each",
-        logs=tuple(LogModel(name=name, share=share) for name, share in logs.items()),
-        operators=operators,
-        pools=own_pools(operators, pool),
-        cluster_workers=80,
-        # Not told; derived from the redeployments on Flink in DS2, with a savepoint as told.
-        restart=RestartModel(grow_s=30.0, shrink_s=30.0),
-        # Told in words: busy time never reaches 1 and shifts continuously while there is lag (7.4, 8.3). Ours: by a
-        # tenth, with the ceiling of the processor.
-        measuring=MeasuringModel(busy_ceiling=_KANIS_CEILING, unsteady=0.1),
-    )
-
-
-def _reads(logs: dict[str, float], shape: dict[str, dict[str, float]]) -> float:
-    """Records that all operators together take in for each one that arrives."""
-    given = {f"source-{log}": share for log, share in logs.items()}
-    for name, feeds in shape.items():
-        given[name] = sum(given[up] * selectivity for up, selectivity in feeds.items())
-    return sum(given.values())
-
-
 # Daedalus (ICPE 2024). Flink in reactive mode and Kafka Streams: every worker runs the whole job.
 
 
@@ -351,7 +270,7 @@ PUBLISHED: dict[str, DataflowModel] = {
         _flink_wordcount(),
         *(_ds2_nexmark(query) for query in _NEXMARK),
         *(_timely_nexmark(query) for query in _NEXMARK),
-        *(_kanis(query) for query in ("q1", "q2", "q3", "q5", "q8", "q11")),
+        *(kanis_model(query) for query in QUERIES),
         # No rates are told. The peaks are those of the traces under a mean of 20,000 records/s, and for the sine of
         # word count twice the mean; told: latencies of the static deployment.
         _daedalus("daedalus-wordcount", 40_000.0, 1.4),

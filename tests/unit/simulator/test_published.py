@@ -68,12 +68,11 @@ def test_on_timely_four_workers_keep_up_and_with_three_the_queue_grows(workers: 
     assert (found.backlog_left < 1e6) is keeps_up
 
 
-def test_nine_workers_process_a_million_a_second_at_the_use_that_was_measured() -> None:
-    model = published("kanis-q1")
-    sizes = dict.fromkeys(model.pools, 3)
-    assert fixed(model, "constant(1M)", sizes).backlog_left < 1000
-    share = model.gains()["sink"] * 1e6 / (3 * model.operators[-1].rate_rps) * model.pools["sink"].cpu_ceiling
-    assert share == pytest.approx(0.65, abs=0.005)
+def test_one_instance_of_each_operator_of_kanis_q1_does_what_the_thesis_says() -> None:
+    assert (
+        fixed(published("kanis-q1"), "constant(200k)", dict.fromkeys(("source-bids", "map", "sink"), 1)).backlog_left
+        < 1
+    )
 
 
 def test_the_static_deployment_of_daedalus_keeps_up_with_its_peak_at_its_base_latency() -> None:
