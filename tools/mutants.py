@@ -910,6 +910,22 @@ MUTANTS = (
         "test_a_pool_larger_than_the_one_of_the_document_is_used_and_the_documents_bound_is_a_preset",
     ),
     Mutant(
+        fault="sources of Kanis' queries are as slow as what follows them",
+        file="src/elastream/simulator/kanis.py",
+        before="READ_S, MAP_S, SINK_S = 0.5e-6, 2.5e-6, 2.0e-6",
+        after="READ_S, MAP_S, SINK_S = 1.67e-6, 1.67e-6, 1.66e-6",
+        test="tests/stories/test_kanis_models.py::"
+        "test_quick_sources_make_dhalion_large_and_hpa_is_smaller_with_less_lag",
+    ),
+    Mutant(
+        fault="all of an operator's time is seen as busy in Kanis' queries",
+        file="src/elastream/simulator/kanis.py",
+        before="SEEN = 0.77",
+        after="SEEN = 1.0",
+        test="tests/stories/test_kanis_models.py::"
+        "test_ds2_without_extra_never_works_off_its_lag_and_with_two_fifths_it_does",
+    ),
+    Mutant(
         fault="the thesis' over-provisioning acts before sizes are rounded",
         file="src/elastream/policies/ds2/presets.py",
         before="interval_s=15.0, warm_up_s=0.0, over_provision=1.2,",
