@@ -61,7 +61,7 @@ SAMPLES = (
     ),
     Sample(f"{CUT}kafka.ssl.keystore.key=-----BEGIN PRIVATE KEY----- MIIEhunter2 ab", "MIIEhunter2"),
     Sample(f'{CUT}password="hunter 2 and so', "and so"),
-    Sample("flag --policy-settings.api_token: found 'hunter2'; it must be a number", "hunter2"),
+    Sample("--set policy_settings.api_token: found 'hunter2'; it must be a number", "hunter2"),
 )
 """Always hidden."""
 

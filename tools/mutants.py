@@ -36,6 +36,21 @@ class Mutant:
 
 MUTANTS = (
     Mutant(
+        fault="what a query's source has read goes by the batches of another query, with whose name its own begins",
+        file="src/elastream/core/observation.py",
+        before="names = [*(source.name for source in query.sources), *(work.name",
+        after="names = [*(work.name",
+        test="tests/unit/test_batch_windows.py"
+        "::test_what_belongs_to_one_query_goes_by_its_own_batches_and_the_pool_by_the_longest",
+    ),
+    Mutant(
+        fault="what a package lacks is told in the middle of a line that a shell completes",
+        file="src/elastream/cli/parsing/completion.py",
+        before="        log.disabled = True\n",
+        after="",
+        test="tests/unit/test_cli_catalogues.py::test_what_cannot_be_completed_is_not_told_in_the_middle_of_a_line",
+    ),
+    Mutant(
         fault="a plan's experiments that are handed out by handfuls lose one between two of them",
         file="src/elastream/experiments/runner/runner.py",
         before="for task in islice(waiting, 4 * self.number)",
@@ -137,7 +152,7 @@ MUTANTS = (
     ),
     Mutant(
         fault="what a topic held before the run passes for its output",
-        file="src/elastream/jobs/topic_judging.py",
+        file="src/elastream/jobs/topic_rows.py",
         before="(since.get(number, (0, 0))[1], end)",
         after="(0, end)",
         test="tests/unit/test_topic_judging.py::"
@@ -1478,11 +1493,11 @@ MUTANTS = (
         test="tests/unit/experiments/test_experiment.py::test_a_slip_in_a_document_is_one_line_that_names_it",
     ),
     Mutant(
-        fault="the password of a sink is kept with the numbers of a run",
+        fault="a password among the options of a job is kept with the numbers of a run",
         file="src/elastream/experiments/run_folder.py",
-        before="sanitizer().settings(subject[options])",
-        after="subject[options]",
-        test="tests/unit/experiments/test_run_folder.py::test_what_a_sink_is_told_in_secret_is_not_written_down",
+        before='sanitizer().settings(subject["events"])',
+        after='subject["events"]',
+        test="tests/unit/experiments/test_run_folder.py::test_what_an_option_tells_in_secret_is_not_written_down",
     ),
     Mutant(
         fault="a journal as older versions left it is not found",

@@ -373,3 +373,8 @@ def test_a_first_look_that_fails_keeps_no_loop_from_beginning(
     handle = attached(journal__folder=str(tmp_path))
     wait_for(lambda: handle.status().ready == 3)
     assert "starts anew: no look at pretended: not yet" in caplog.messages
+
+
+def test_a_misspelt_setting_of_attach_is_not_called_an_option_of_a_command() -> None:
+    with pytest.raises(BadInput, match=r"^attach: tik_s: no setting 'tik_s'; did you mean 'tick'\?$"):
+        resolve_settings({"tik_s": 1}, {})

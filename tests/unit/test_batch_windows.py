@@ -127,11 +127,12 @@ def test_backlog_grows_by_what_arrived_and_was_taken_in_during_the_same_time() -
 
 
 def test_what_belongs_to_one_query_goes_by_its_own_batches_and_the_pool_by_the_longest() -> None:
-    fast, slow = (
+    # The name of one may begin with another's.
+    slower, fast, slow = (
         replace(query(name=name), trigger=Trigger(interval_s=interval_s))
-        for name, interval_s in (("a/b", 10.0), ("slow", 60.0))
+        for name, interval_s in (("a", 30.0), ("a/b", 10.0), ("slow", 60.0))
     )
-    known = knowing(*(observation(5.0 * number, queries=(fast, slow)) for number in range(60)))
+    known = knowing(*(observation(5.0 * number, queries=(slower, fast, slow)) for number in range(60)))
     assert known.whole_s(Signal.COMMITTED, "a/b/s", 15.0) == 15.0
     assert known.whole_s(Signal.READY, POOL, 15.0) == 60.0
     assert known.whole_s(Signal.ARRIVED, "slow/s", 15.0) == 15.0

@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from elastream.experiments.named_settings import parse_faults
 from elastream.simulator.catalogue import MODELS, measured_jobs
 from elastream.simulator.faults import faults
 from elastream.simulator.published import PUBLISHED
+from tests.foreign import install
 
 
 def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
@@ -95,12 +97,12 @@ def test_a_model_shows_its_numbers_and_where_they_come_from(capsys: pytest.Captu
     assert printed(capsys, "models", "heron-wordcount")["from"].startswith("from a published document")
 
 
-def completed(*words: str) -> list[str]:
-    """What bash would offer for the last word."""
+def completed(*words: str, **more: str) -> list[str]:
+    """What bash would offer for the last word, and nothing is said besides; `more` stands in the environment."""
     asked = {"_ELASTREAM_COMPLETE": "complete_bash", "COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)}
     done = subprocess.run(
         [sys.executable, "-m", "elastream"],
-        env={**os.environ, **asked},
+        env={**os.environ, **asked, **more},
         capture_output=True,
         text=True,
         check=False,
@@ -111,11 +113,17 @@ def completed(*words: str) -> list[str]:
 
 
 def test_a_shell_completes_names() -> None:
-    assert completed("elastream", "simulate", "--policy", "thres") == ["threshold"]
+    assert completed("elastream", "simulate", "--policy", "thres") == ["threshold", "threshold-learned"]
     assert completed("elastream", "run", "--guard", "cool") == ["cool-down"]
     assert completed("elastream", "models", "two") == ["two-queries"]
     assert completed("elastream", "workloads", "kanis-cosine-q3") == ["kanis-cosine-q3"]
     assert completed("elastream", "gua") == ["guards"]
+
+
+def test_what_cannot_be_completed_is_not_told_in_the_middle_of_a_line(tmp_path: Path) -> None:
+    install(tmp_path, "theirs", {"elastream.guards": {"coolest": "nowhere:Mine", "budget": "nowhere:Mine"}})
+    path = os.pathsep.join([*sys.path, str(tmp_path)])
+    assert completed("elastream", "run", "--guard", "cool", PYTHONPATH=path) == ["cool-down"]
 
 
 def test_commands_are_shown_in_groups(capsys: pytest.CaptureFixture[str]) -> None:

@@ -109,7 +109,7 @@ def test_config_says_where_every_value_came_from(
     found = printed(
         capsys, "config", "--config", str(file), "--conf", "spark.elastream.slo.delay=30s", "--set", "executors.max=20"
     )
-    assert found["executors.max"] == {"value": 20, "from": "flag --executors.max"}
+    assert found["executors.max"] == {"value": 20, "from": "--set executors.max"}
     assert found["slo.delay"] == {"value": 30, "from": "spark.elastream.slo.delay"}
     assert found["tick_s"] == {"value": 8, "from": "ELASTREAM_TICK_S"}
     assert found["executors.min"] == {"value": 2, "from": str(file)}

@@ -66,7 +66,7 @@ def test_a_flag_wins_over_spark_over_environment_over_file(write: Any) -> None:
         sources.popitem()
 
     assert origins == [
-        (4.0, "flag --tick-s"),
+        (4.0, "--set tick_s"),
         (3.0, "spark.elastream.tick_s"),
         (2.0, "ELASTREAM_TICK_S"),
         (1.0, "elastream.yaml"),
@@ -157,7 +157,7 @@ def test_choosing_another_policy_leaves_the_settings_of_the_first_behind(write: 
 @pytest.mark.parametrize(
     ("sources", "message"),
     [
-        ({"flags": {"tik_s": 1}}, "flag --tik-s: no setting 'tik_s'; did you mean 'tick'?"),
+        ({"flags": {"tik_s": 1}}, "--set tik_s: no setting 'tik_s'; did you mean 'tick'?"),
         (
             {"spark": {"spark.elastream.executor.min": "1"}},
             "spark.elastream.executor.min: no setting 'executor.min': 'executor'; did you mean 'executors'?",
@@ -188,16 +188,16 @@ def test_a_misspelt_key_is_named_with_its_source_and_the_nearest(
         ({"yaml": "tick_s: -1"}, "elastream.yaml: tick_s: found -1; it must be greater than 0"),
         ({"environ": {"ELASTREAM_TICK_S": "soon"}}, "ELASTREAM_TICK_S: found 'soon'; it must be a duration such as"),
         ({"spark": {"spark.elastream.tick_s": "5%"}}, "spark.elastream.tick_s: found '5%'; it must be a duration"),
-        ({"flags": {"tick_s": True}}, "flag --tick-s: found True; it must be a duration"),
-        ({"flags": {"tick_s": float("inf")}}, "flag --tick-s: found inf; it must be a finite number"),
-        ({"flags": {"executors.min": 0}}, "flag --executors.min: found 0; it must be greater than or equal to 1"),
-        ({"flags": {"executors.max": "2.5"}}, "flag --executors.max: found '2.5'; it must be a valid integer"),
-        ({"flags": {"executors.max": "2m"}}, "flag --executors.max: found '2m'; it must be a whole number"),
+        ({"flags": {"tick_s": True}}, "--set tick_s: found True; it must be a duration"),
+        ({"flags": {"tick_s": float("inf")}}, "--set tick_s: found inf; it must be a finite number"),
+        ({"flags": {"executors.min": 0}}, "--set executors.min: found 0; it must be greater than or equal to 1"),
+        ({"flags": {"executors.max": "2.5"}}, "--set executors.max: found '2.5'; it must be a valid integer"),
+        ({"flags": {"executors.max": "2m"}}, "--set executors.max: found '2m'; it must be a whole number"),
         (
             {"yaml": "executors: {min: 8}", "flags": {"executors.max": 4}},
-            "elastream.yaml, flag --executors.max: executors: min 8 is larger than max 4",
+            "elastream.yaml, --set executors.max: executors: min 8 is larger than max 4",
         ),
-        ({"flags": {"executors.min": 11}}, "flag --executors.min: executors: min 11 is larger than max 10"),
+        ({"flags": {"executors.min": 11}}, "--set executors.min: executors: min 11 is larger than max 10"),
         ({"yaml": "executors: {initial: 11}"}, "elastream.yaml: executors: initial 11 is not between min 1 and max 10"),
         ({"yaml": "executors: x"}, "elastream.yaml: executors: found 'x'; write both bounds, such as 1..12"),
         ({"yaml": "policy_settings: 5"}, "elastream.yaml: policy_settings: found 5; write policy_settings.<setting>"),
@@ -264,7 +264,7 @@ def test_what_is_printed_hides_secrets() -> None:
 
     printed = {path: (value, origin) for path, value, origin in found.printable()}
 
-    assert printed["policy_settings.api_token"] == (HIDDEN, "flag --policy-settings")
+    assert printed["policy_settings.api_token"] == (HIDDEN, "--set policy_settings")
     assert printed["policy_settings.url"][0] == f"x?password={HIDDEN}"
     assert printed["policy_settings.tokens"][0] == 3
     assert printed["max_age_s"] == (None, "default")

@@ -52,6 +52,14 @@ def test_a_command_finds_a_policy_in_the_folder_it_is_started_in(
     assert run["settings"] == {"workers": 4, "interval_s": 30.0}
 
 
+def test_a_workload_of_others_that_needs_settings_shows_them(module: str, capsys: pytest.CaptureFixture[str]) -> None:
+    write_module(Path.cwd(), f"{module}_load", WORKLOAD.replace("rps: float = 100.0", "rps: float"))
+    assert main(["workloads", f"{module}_load:Flat", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["doc"] == "The same all the time."
+    assert [one["name"] for one in shown["settings"]] == ["rps"]
+
+
 def test_no_command_looks_there_unless_a_class_is_named(module: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*SHORT, "--policy", "fixed(workers=3)", "--json"]) == 0
     assert str(Path.cwd()) not in sys.path

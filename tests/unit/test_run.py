@@ -109,7 +109,12 @@ def test_what_stands_behind_the_script_goes_to_the_script() -> None:
             "name one policy; `simulate` compares several: repeat --policy",
         ),
         (["--policy", "threshold(hihg=0.9)", "app.py"], "did you mean 'high'?"),
-        (["--set", "foo=3", "app.py"], "flag --foo: no setting 'foo'; known: executors,"),
+        (["--set", "foo=3", "app.py"], "--set foo: no setting 'foo'; known: executors,"),
+        (
+            ["--set", "probes.Queue=nowhere", "app.py"],
+            "the probe of Queue is 'nowhere'; name a class as",
+        ),
+        (["--set", "probes.Queue=nowhere:Mine", "app.py"], "probes.Queue: probe nowhere:Mine: there is no module"),
         (["--set", "policy_settings.foo=3", "app.py"], "policy lag-proportional has no setting 'foo'; known: "),
         (["--guard", "cool-dwn", "app.py"], "unknown guard 'cool-dwn'; did you mean 'cool-down'?"),
         (["--guard", "cool-down(aftr=2m)", "app.py"], "guard cool-down has no setting 'aftr'; did you mean 'after'?"),

@@ -42,7 +42,8 @@ def resolve_settings(
     flags: Mapping[str, object], conf: Mapping[str, str], config: Path | None = None
 ) -> tuple[Settings, Policy[Any]]:
     """The settings and the policy, before anything is added to the application: a wrong name leaves nothing behind."""
-    resolution = resolve(flags, conf, os.environ, config, defaults={**GUARDS, f"guards.{CALMING}": True})
+    usual = {**GUARDS, f"guards.{CALMING}": True}
+    resolution = resolve(flags, conf, os.environ, config, defaults=usual, spelt="attach: {}")
     found = resolution.settings
     decides = policies.build(found.policy, found.policy_settings)
     # What somebody has asked for stays.

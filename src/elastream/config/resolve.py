@@ -60,15 +60,19 @@ def resolve(
     yaml_path: Path | None,
     *,
     defaults: Mapping[str, object] | None = None,
+    spelt: str = "--set {}",
 ) -> Resolution:
-    """Read all sources, or say in one line what is wrong and where. `defaults` are those of the place that asks."""
+    """Read all sources, or say in one line what is wrong and where.
+
+    `defaults` are those of the place that asks, and `spelt` is how one writes a flag there.
+    """
     # From the weakest to the strongest: what comes later wins.
     layers = [
         _placed(from_defaults(defaults or {})),
         _placed(from_yaml(yaml_path) if yaml_path is not None else ()),
         _placed(from_environment(environ)),
         _placed(from_spark(spark_conf)),
-        _placed(from_flags(flags)),
+        _placed(from_flags(flags, spelt)),
     ]
     found = _merged(layers)
     settings = _validated(found)

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from elastream.config.guards import build_guards
+from elastream.core.callform import is_class_path
 from elastream.core.errors import BadInput
 from elastream.core.protocols import Guard
 from elastream.core.quantity import Unit, parse_quantity
@@ -114,6 +115,14 @@ class Settings(_Section):
         default_factory=dict,
         description="who knows the lag of a source: the class of its stream -> package.module:Class of a probe",
     )
+
+    @field_validator("probes")
+    @classmethod
+    def _probes_are_classes(cls, probes: dict[str, str]) -> dict[str, str]:
+        for stream, path in probes.items():
+            if not is_class_path(path):
+                raise ValueError(f"the probe of {stream} is {path!r}; name a class as package.module:Class")
+        return probes
 
     @model_validator(mode="after")
     def _guards_exist(self) -> "Settings":

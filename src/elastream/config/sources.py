@@ -57,12 +57,12 @@ def from_defaults(defaults: Mapping[str, object]) -> Iterator[Entry]:
         yield from _flat(tuple(name.split(".")), value, DEFAULT, Rank.DEFAULT)
 
 
-def from_flags(flags: Mapping[str, object]) -> Iterator[Entry]:
-    """Dotted paths to values; None is a flag that was not given."""
+def from_flags(flags: Mapping[str, object], spelt: str) -> Iterator[Entry]:
+    """Dotted paths to values; None is a flag that was not given. `spelt` is how such a path was written."""
     for name, value in flags.items():
         if value is not None:
             path = tuple(name.replace("-", "_").split("."))
-            yield from _flat(path, value, f"flag --{name.replace('_', '-')}", Rank.FLAG)
+            yield from _flat(path, value, spelt.format(name), Rank.FLAG)
 
 
 def from_spark(conf: Mapping[str, str]) -> Iterator[Entry]:

@@ -20,7 +20,16 @@ from typing import Any
 
 from elastream.core.batch_windows import MOVED_BY_BATCHES, find_period_s, widest_s
 from elastream.core.decision import Decision
-from elastream.core.observation import FinishedBatch, LongestTask, Observation, Pool, Query, Reading, readings
+from elastream.core.observation import (
+    FinishedBatch,
+    LongestTask,
+    Observation,
+    Pool,
+    Query,
+    Reading,
+    readings,
+    subjects,
+)
 from elastream.core.series import Series
 from elastream.core.signals import Signal
 
@@ -78,7 +87,7 @@ class Knowledge:
         self._actions: deque[Action] = deque(maxlen=_MAX_ACTIONS)
         self._batches: dict[str, deque[FinishedBatch]] = {}
         self._periods_s: dict[str, float] = {}
-        """Query -> the time from one batch to the next, as of the last look."""
+        """Query, or a source or operator of one -> the time from one batch to the next, as of the last look."""
         self._pruned_s = 0.0
         self._rates: dict[tuple[Signal, str, float], float | None] = {}
         """What was asked since the last look."""
@@ -100,7 +109,12 @@ class Knowledge:
                     series[signal, subject] = found = Series()
                 found.add(reading)
         self._fold_batches(now)
-        self._periods_s = {query.id: find_period_s(query, self.batches(query.id)) for query in now.queries}
+        self._periods_s = {
+            subject: period_s
+            for query in now.queries
+            for period_s in (find_period_s(query, self.batches(query.id)),)
+            for subject in subjects(query)
+        }
         self._finish_actions(now)
         if now.at_s - self._pruned_s >= _PRUNE_EVERY_S:
             self._prune(now)
@@ -273,14 +287,10 @@ class Knowledge:
 
         0 where there are none, and of a signal that they do not move.
         """
-        periods = self._periods_s
         if signal not in MOVED_BY_BATCHES:
             return 0.0
-        owner = subject.partition("/")[0]
-        if owner not in periods:
-            # A name may have a stroke in it.
-            owner = next((query for query in periods if f"{subject}/".startswith(f"{query}/")), "")
-        return periods[owner] if owner else max(periods.values(), default=0.0)
+        period_s = self._periods_s.get(subject)
+        return max(self._periods_s.values(), default=0.0) if period_s is None else period_s
 
     def _total(self, signal: Signal, query: Query, window_s: float) -> float | None:
         total = 0.0

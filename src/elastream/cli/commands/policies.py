@@ -171,7 +171,7 @@ def _show(name: str, *, json: bool) -> None:
 
     settings, fits = known.settings(name), _fits(name)
     about = " ".join(_module_doc(name).split())
-    needs = _needs(_usual(name))
+    _, needs = _usual(name)
     if json:
         shown: dict[str, Any] = {"name": name, "doc": known.doc(name), "about": about, "platforms": fits}
         print_json({**shown, "needs": _needs_json(needs), "settings": settings_json(settings)})
@@ -187,28 +187,24 @@ def _show(name: str, *, json: bool) -> None:
     print_settings(screen, settings)
 
 
-def _usual(name: str) -> Policy[Any] | None:
-    """A policy with its defaults."""
+def _usual(name: str) -> tuple[Policy[Any] | None, tuple[Need, ...]]:
+    """A policy with its defaults, and what it cannot do without."""
     from elastream.policies import policies as known
 
     try:
-        return known.build(name)
+        policy = known.build(name)
+        return policy, policy.needs
     except Exception:
         # Some policy cannot be built without settings, on which its needs may depend; one of others may fail anyhow.
-        return None
-
-
-def _needs(policy: Policy[Any] | None) -> tuple[Need, ...]:
-    """What a policy cannot do without."""
-    return () if policy is None else policy.needs
+        return None, ()
 
 
 def _fits(name: str) -> dict[str, str]:
     from elastream.core.needs import find_caution, fit
 
-    policy = _usual(name)
+    policy, needs = _usual(name)
     return {
-        platform: _sentence(fit(_needs(policy), provides), _lacking(name, provides), find_caution(policy, provides))
+        platform: _sentence(fit(needs, provides), _lacking(name, provides), find_caution(policy, provides))
         for platform, provides in platforms().items()
     }
 

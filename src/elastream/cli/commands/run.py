@@ -21,6 +21,7 @@ from elastream.launch import LAUNCHER
 from elastream.launch.orders import LaunchOrders, checked_properties, checked_script, flatten
 from elastream.launch.setting_up import MASTER, is_off, require_elastic, settings_for
 from elastream.policies import policies
+from elastream.spark.observe.probes import probes
 
 # What stands behind the script belongs to the script.
 CONTEXT = {"allow_interspersed_args": False}
@@ -149,6 +150,8 @@ def _check(orders: LaunchOrders) -> None:
     """What can be found wrong before anything is started."""
     found = settings_for(orders.settings, orders.conf, orders.config)
     policies.build(found.policy, found.policy_settings)
+    for stream, path in found.probes.items():
+        probes.use(stream, path)
     if MASTER in orders.conf and not is_off(orders.conf):
         try:
             require_elastic({"spark.decommission.enabled": "true", **orders.conf})

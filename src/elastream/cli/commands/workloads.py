@@ -13,6 +13,7 @@ from elastream.cli.terminal.drawing import draw
 from elastream.cli.terminal.output import console, print_json, print_table
 from elastream.cli.terminal.settings_table import print_settings, settings_json
 from elastream.cli.terminal.strips import Block, TextStrip, compact
+from elastream.core.callform import is_class_path
 from elastream.workloads import Pattern, RateSeries, parse_workload, shipped_traces
 from elastream.workloads import workloads as known
 from elastream.workloads.kanis import DURATIONS_S
@@ -46,7 +47,7 @@ def workloads(
     """
     if text is None:
         _list(json=json)
-    elif text in known.names():
+    elif text in known.names() or is_class_path(text):
         _show(text, duration, seed, json=json)
     else:
         pattern = parse_workload(f"trace({text})" if text in shipped_traces() else text)

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from elastream.core.log import log
+
 Completed = list[tuple[str, str]]
 
 
 def _of(names: Callable[[], Iterable[tuple[str, str]]]) -> Callable[[str], Completed]:
     def complete(incomplete: str) -> Completed:
+        # Between a half-written line and its end there is no place for what somebody's package lacks.
+        log.disabled = True
         try:
             return [(name, doc) for name, doc in names() if name.startswith(incomplete)]
         except Exception:
-            # An install without what is needed to know them; a shell has no place for an error.
+            # An install without what is needed to know them.
             return []
+        finally:
+            log.disabled = False
 
     return complete
 

@@ -242,3 +242,14 @@ class Snapshot:
     def failures(self) -> int:
         """Everything that went wrong in the JVM."""
         return self.unread + self.lost + self.dropped + self.query_failures
+
+
+def partition_name(topic: str, number: str) -> str:
+    """What a partition of a topic is called in all counts."""
+    return f"{topic}-{number}"
+
+
+def partition_order(name: str) -> tuple[str, int]:
+    """By topics, and by numbers within each."""
+    topic, _, number = name.rpartition("-")
+    return topic, int(number) if number.isdecimal() else 0

@@ -23,6 +23,7 @@ from elastream.spark.jvm.snapshot import (
     Snapshot,
     SourceSeen,
     StageSeen,
+    partition_name,
 )
 
 T = TypeVar("T")
@@ -197,7 +198,9 @@ def _log(raw: Json | None) -> LogSeen | None:
         return None
 
     def ends(topics: Json, one: Callable[[Any], T]) -> dict[str, T]:
-        return {f"{topic}-{number}": one(end) for topic, parts in topics.items() for number, end in parts.items()}
+        return {
+            partition_name(topic, number): one(end) for topic, parts in topics.items() for number, end in parts.items()
+        }
 
     return LogSeen(
         utc_s=_when(raw, "at_ms"),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple, TypeGuard
 
-from elastream.spark.jvm.snapshot import Offset
+from elastream.spark.jvm.snapshot import Offset, partition_name
 
 Counts = Mapping[str, float]
 """By partition; a source that does not tell its partitions apart has one, without a name."""
@@ -29,7 +29,7 @@ def per_partition(offset: Offset) -> Counts | None:
             # Nearly all are, and there may be thousands.
             if type(end) is not int and not is_number(end):
                 return None
-            found[f"{topic}-{partition}"] = float(end)
+            found[partition_name(topic, partition)] = float(end)
     return found
 
 

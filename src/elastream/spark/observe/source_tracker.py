@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from elastream.core.observation import Reading, Source
 from elastream.estimators.delay import Stretch
-from elastream.spark.jvm.snapshot import LogSeen, Offset, SourceSeen
+from elastream.spark.jvm.snapshot import LogSeen, Offset, SourceSeen, partition_order
 from elastream.spark.observe.arrival_curve import ArrivalCurve
 from elastream.spark.observe.offsets import Counts
 from elastream.spark.observe.probes import Uncounted, probe_for, read_limit
@@ -166,7 +166,7 @@ class SourceTracker:
                 # A partition that was not there when the log was asked before had nothing then.
                 fresh = [name for name in records if self._partition(name).curve.last is None]
                 self._sample(self._arrived_s, dict.fromkeys(fresh, 0.0))
-            self._there = tuple(sorted(records, key=_place))
+            self._there = tuple(sorted(records, key=partition_order))
         for name, number in records.items():
             known = self._partition(name)
             known.curve.add(at_s, number)
@@ -288,7 +288,7 @@ class SourceTracker:
         return self._gone + sum(one.committed for one in self._partitions.values())
 
     def _backlogs(self) -> tuple[float, ...] | None:
-        there = self._there if self._probed else sorted(self._partitions, key=_place)
+        there = self._there if self._probed else sorted(self._partitions, key=partition_order)
         return tuple(self._partitions[name].backlog for name in there) if len(there) > 1 else None
 
     def _age(self, arrived: Reading, committed: float, at_s: float) -> Reading | None:
@@ -313,9 +313,3 @@ class SourceTracker:
 def _rows(read: Mapping[str, tuple[float, float]] | None) -> float | None:
     """Records of a batch, over all partitions."""
     return None if read is None else sum((max(0.0, last - first) for first, last in read.values()), 0.0)
-
-
-def _place(name: str) -> tuple[str, int]:
-    """Partitions in the order of their topics and numbers."""
-    topic, _, number = name.rpartition("-")
-    return topic, int(number) if number.isdecimal() else 0
