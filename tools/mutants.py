@@ -60,9 +60,23 @@ MUTANTS = (
     Mutant(
         fault="a run of older code is believed",
         file="src/elastream/experiments/store/identity.py",
-        before="code = sha256(digest_code(experiment.platform).encode())",
+        before="code = sha256(digest_code(platform).encode())",
         after="code = sha256()",
         test="tests/unit/experiments/test_runner.py::test_runs_of_older_code_are_stale_and_run_again",
+    ),
+    Mutant(
+        fault="of a policy of others only its own file counts as code",
+        file="src/elastream/experiments/store/foreign_code.py",
+        before="if candidate.is_file():",
+        after="if False:",
+        test="tests/unit/experiments/test_runner.py::test_code_of_others_counts_with_what_it_imports_from_beside_it",
+    ),
+    Mutant(
+        fault="what a rule of a plan does wrong is told of no line",
+        file="src/elastream/experiments/plan/blame.py",
+        before='return "cases", number, "set"',
+        after="return None",
+        test="tests/unit/experiments/test_plans.py::test_what_is_wrong_is_told_with_file_line_key_and_the_nearest_name",
     ),
     Mutant(
         fault="where a recorded load lies changes what a run is called",

@@ -72,7 +72,7 @@ def test_progress_is_silent_for_two_seconds_and_then_speaks_now_and_then(capsys:
             progress.at(at_s)
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.splitlines() == ["fixed: 10% of all", "fixed: 25% of all"]
+    assert err.splitlines() == ["fixed: 10% of all, 22s left", "fixed: 25% of all, 24s left"]
 
 
 def test_progress_can_be_told_to_be_quiet(capsys: pytest.CaptureFixture[str]) -> None:

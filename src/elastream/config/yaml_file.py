@@ -88,6 +88,8 @@ def _loader() -> type[yaml.SafeLoader]:
                 raise _refused(f"nested more than {MOST_LEVELS} levels deep", event)
             node = super().compose_node(parent, index)
             self._levels -= 1
+            if isinstance(node, yaml.MappingNode):
+                _refuse_twice(node)
             if isinstance(event, yaml.AliasEvent):
                 if id(node) not in self._sizes:
                     raise _refused("an alias that stands for itself", event)
@@ -118,6 +120,18 @@ def _find_lines(node: yaml.Node, path: KeyPath) -> Iterator[tuple[KeyPath, int]]
         yield from _find_lines(value, (*path, key))
         if isinstance(item, tuple):
             yield (*path, key), item[0].start_mark.line + 1
+
+
+def _refuse_twice(node: yaml.MappingNode) -> None:
+    """Of two values for one key the last would count, and the other go unnoticed."""
+    import yaml
+
+    seen: set[str] = set()
+    for key, _ in node.value:
+        if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
+            if key.value in seen:
+                raise yaml.MarkedYAMLError(problem=f"the key {key.value!r} stands twice", problem_mark=key.start_mark)
+            seen.add(key.value)
 
 
 def _parts(node: yaml.Node) -> list[yaml.Node]:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from typing import Any
 
 from elastream.core.errors import BadInput
+from elastream.core.protocols import Policy
+from elastream.core.signals import Signal
 from elastream.development.cluster.finder import Master, read_master
 from elastream.development.emulated_capacity import EmulatedCapacity
 from elastream.development.time_scale import TimeScale
@@ -18,6 +22,8 @@ from elastream.jobs.settings import read_limit
 from elastream.jobs.topic_names import Topics
 from elastream.jobs.topics import Held, look_at_topics
 from elastream.policies import policies
+from elastream.spark.observe.observer import provided
+from elastream.spark.scale.managers import Standalone
 from elastream.workloads import parse_workload
 
 
@@ -40,6 +46,7 @@ class LiveSetup:
     """Where events come from and results go to, if that is Kafka."""
     held: Held | None
     """What the topics held before the run."""
+    policy: Policy[Any]
     events: Mapping[str, str]
     """More options of the events."""
     warm_up: bool
@@ -68,6 +75,10 @@ class LiveSetup:
             **self.events,
             "timeFactor": str(self.scale.factor),
         }
+
+    def provided(self) -> tuple[str, AbstractSet[Signal]]:
+        """The platform, and what it provides on a standalone cluster."""
+        return "spark", provided(Standalone(), emulated=self.capacity is not None)
 
     @property
     def read_limit(self) -> int | None:
@@ -107,6 +118,7 @@ def set_up_live(experiment: Experiment, *, create: bool = False) -> LiveSetup:
         sink=subject.sink,
         topics=topics,
         held=None if topics is None else look_at_topics(job, topics, create=create),
+        policy=policy,
         events=dict(subject.events),
         warm_up=subject.warm_up,
     )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
+from elastream.core.errors import BadInput
 from elastream.registry import Registry, setting
 
 
@@ -13,6 +14,13 @@ class Fault:
     """Something that begins at a time."""
 
     at_s: float = setting(doc="when it begins")
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, int | float) and value < 0:
+                name = field.name.removesuffix("_s")
+                raise BadInput(f"fault {faults.name_of(self)}: {name}: found {value:g}; it must not be negative")
 
 
 @dataclass(frozen=True, kw_only=True)

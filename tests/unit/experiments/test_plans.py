@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from elastream.core.errors import BadInput
 from elastream.core.slo import Slo
 from elastream.experiments.experiment import SimulatedModel
 from elastream.experiments.plan.checks import check_plan, find_impossible
@@ -144,17 +145,33 @@ WRONG = {
     ),
     "windowed-count": (
         "windowed-cont",
-        " windowed-cont, calm, 30s, 1..12, 5s, 10m, threshold: unknown model 'windowed-cont'; "
-        "did you mean 'windowed-count'?",
+        "2: what.model: unknown model 'windowed-cont'; did you mean 'windowed-count'?",
     ),
-    "repetitions: 2": ("repetitions: 0", "11: how.repetitions: input should be greater than or equal to 1"),
-    "how:\n": ("how:\n  platform: flink\n", "8: how.platform: input should be 'simulator' or 'spark'"),
+    "repetitions: 2": ("repetitions: 0", "11: how.repetitions: input should be greater than or equal to 1; found 0"),
+    "how:\n": ("how:\n  platform: flink\n", "8: how.platform: input should be 'simulator' or 'spark'; found 'flink'"),
     "model: windowed-count": (
         "job: yahoo",
         " yahoo, calm, 30s, 1..12, 5s, 10m, threshold: how.platform: found simulator; a job runs on spark",
     ),
 }
 """What stands in a plan -> what is written instead, and what is told of it."""
+
+
+WRONG |= {
+    "[30s, 95% within 2m]": ("[30s, 0.5m]", "6: what.slo: 30s and 0.5m are the same; leave one of them out"),
+    "1..12\n": (
+        "1..12\n  start: [2, 20]\n",
+        "10: how.start.20: model windowed-count: starts with 20 workers; it must be 1..12, the bounds of its pool",
+    ),
+    "repetitions: 2\n": (
+        "repetitions: 2\ncases: [{where: {policy: hpa}, set: {start: 20}}]\n",
+        "12: cases.0.set: model windowed-count: starts with 20 workers; it must be 1..12, the bounds of its pool",
+    ),
+    "  slo:": (
+        "  faults: worker-loss(at=-2m)\n  slo:",
+        "6: what.faults.worker-loss(at=-2m): fault: column 1: worker-loss: at: found -120; it must not be negative",
+    ),
+}
 
 
 @pytest.mark.parametrize("before", WRONG)
@@ -173,6 +190,15 @@ def test_a_label_that_no_axis_has_is_told_where_it_stands(tmp_path: Path) -> Non
         multiplied(tmp_path, PLAN + "exclude:\n  - where: {workload: wve}\n    why: mine\n")
     with pytest.raises(Exception, match=r"exclude: there is no axis 'work'; did you mean 'workload'\?"):
         multiplied(tmp_path, PLAN + "exclude:\n  - where: {work: wave}\n    why: mine\n")
+
+
+def test_what_cannot_be_a_plan_at_all_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"plan.yaml:1: include: there is no file .*gone.yaml"):
+        multiplied(tmp_path, "include: gone.yaml\n" + PLAN)
+    with pytest.raises(BadInput, match=r"plan.yaml:9: the key 'policy' stands twice"):
+        multiplied(tmp_path, PLAN.replace("  executors", "  policy: ds2\n  executors"))
+    with pytest.raises(BadInput, match=r"plan.yaml:12: exclude: nothing is left"):
+        multiplied(tmp_path, PLAN + "exclude: [{where: {policy: [threshold, hpa]}, why: none}]\n")
 
 
 def test_a_plan_that_includes_itself_is_refused(tmp_path: Path) -> None:

@@ -13,7 +13,8 @@ from elastream.experiments.plan.matrix import Case, multiply
 from elastream.experiments.plan.reader import read_plan
 from elastream.experiments.runner.execution import Done, Task, execute
 from elastream.experiments.runner.runner import Here, Processes, find_status, run_cases
-from elastream.experiments.store.folder import PARTIAL, RUNS, RunStore, StoreError, read_experiment
+from elastream.experiments.store.folder import PARTIAL, RUNS, RunStore, StoreError
+from elastream.experiments.store.foreign_code import find_foreign_code
 from elastream.experiments.store.identity import identify
 
 PLAN = """\
@@ -129,13 +130,53 @@ def test_the_tables_of_a_run_agree_with_each_other(store: RunStore, cases: Seque
     folder = store.path(identify(cases[0].experiment))
     moments = f"SELECT count(*), max(ready), sum(paid) * 5.0 / 3600 FROM '{folder}/ticks.parquet' WHERE t_s < 600"
     [(ticks, most, hours)] = queried(moments)
-    row = store.find(identify(cases[0].experiment)).numbers  # type: ignore[union-attr]
+    run = store.find(identify(cases[0].experiment))
+    assert run is not None
+    row = run.numbers
     assert row["ticks"] == ticks + 1
     assert row["max_workers"] == most
     assert row["worker_hours_paid"] == pytest.approx(hours)
     changes = f"SELECT count(*) FROM '{folder}/decisions.parquet' WHERE workers_before <> workers_after"
     assert queried(changes) == [(row["actions"],)]
-    assert read_experiment(folder)["labels"]["policy"] == "threshold"
+    assert run.document["labels"]["policy"] == "threshold"
+
+
+def test_a_run_without_a_part_is_damaged_told_and_run_again(store: RunStore, cases: Sequence[Case]) -> None:
+    ran(store, cases[:1])
+    file = store.path(identify(cases[0].experiment)) / "experiment.json"
+    file.unlink()
+    [status] = find_status(store, cases[:1])
+    assert status.run is not None
+    assert (status.state, status.run.error) == ("damaged", f"{file} is damaged")
+    assert ran(store, cases[:1]) == 1
+
+
+def test_who_wants_journals_gets_them_of_what_is_finished_too(store: RunStore, cases: Sequence[Case]) -> None:
+    ran(store, cases[:1])
+    [status] = find_status(store, cases[:1], keep_journal=True)
+    assert status.state == "without journal"
+    run_cases(store, [status], Here(), plan="test", keep_journal=True)
+    assert find_status(store, cases[:1], keep_journal=True)[0].state == "finished"
+
+
+def test_code_of_others_counts_with_what_it_imports_from_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "beside_it.py").write_text("SIZE = 3\n", encoding="utf-8")
+    (tmp_path / "of_others.py").write_text(
+        "from elastream.policies.fixed import Fixed\nimport beside_it\nclass Mine(Fixed):\n    pass\n", encoding="utf-8"
+    )
+    (tmp_path / "plan.yaml").write_text(
+        "what: {model: enrich, workload: 1k}\nhow: {policy: 'of_others:Mine(workers=2)', duration: 10m}\n",
+        encoding="utf-8",
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    [case] = multiply(read_plan(tmp_path / "plan.yaml")).cases
+    assert find_foreign_code(case.experiment) == (tmp_path / "beside_it.py", tmp_path / "of_others.py")
+    before = identify(case.experiment)
+    (tmp_path / "beside_it.py").write_text("SIZE = 4\n", encoding="utf-8")
+    after = identify(case.experiment)
+    assert (before.experiment, before.code != after.code) == (after.experiment, True)
 
 
 def test_two_runners_do_not_share_a_folder(store: RunStore) -> None:

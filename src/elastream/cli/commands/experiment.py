@@ -13,14 +13,20 @@ from elastream.cli.terminal.output import console, print_json, print_line, print
 from elastream.cli.terminal.progress import Progress
 from elastream.core.errors import BadInput, ElastreamError
 from elastream.core.log import log
-from elastream.experiments.experiment import parse_experiment
 from elastream.experiments.plan.checks import PlanCheck, check_plan
 from elastream.experiments.plan.matrix import AXES, multiply
 from elastream.experiments.plan.reader import read_plan
 from elastream.experiments.runner.execution import Done
-from elastream.experiments.runner.runner import Here, Processes, RunnerBackend, find_status, run_cases
-from elastream.experiments.store.folder import RUNS, RunStore, StoredRun, read_experiment, read_stored
-from elastream.experiments.store.identity import identify
+from elastream.experiments.runner.runner import (
+    CaseStatus,
+    Here,
+    Processes,
+    RunnerBackend,
+    find_status,
+    run_cases,
+)
+from elastream.experiments.store.folder import RUNS, RunStore, StoredRun, read_environment, read_stored
+from elastream.experiments.store.identity import name_code
 
 experiment = typer.Typer(
     name="experiment",
@@ -75,9 +81,10 @@ def run(
     store = RunStore(out if out is not None else Path("results") / name).open()
     try:
         store.keep_plan(found.matrix.plan)
-        statuses = find_status(store, found.cases)
+        statuses = find_status(store, found.cases, keep_journal=journals)
         to_run = [one for one in statuses if one.is_to_run]
-        _tell_start(found, len(statuses) - len(to_run), sum(one.state == "stale" for one in to_run), quiet=json)
+        if not json:
+            _tell_start(found, statuses)
         if len(to_run) == len(statuses) and not json:
             # Said once, when a plan begins.
             for one in judge_promises(found, quiet=json):
@@ -86,6 +93,9 @@ def run(
         log.disabled = True
         with _PlanProgress(len({one.identity for one in to_run}), quiet=json) as told:
             ran, failed = run_cases(store, statuses, backend, plan=name, keep_journal=journals, tell=told.done)
+    except KeyboardInterrupt:
+        tell(f"what is finished stays in {store.folder}; the same command goes on")
+        raise
     finally:
         log.disabled = False
         store.close()
@@ -94,9 +104,8 @@ def run(
             {"plan": name, "folder": str(store.folder), "ran": ran, "failed": failed, "experiments": len(statuses)}
         )
     else:
-        print_line(
-            console(), f"{ran:,} run, {failed:,} of them failed; {len(statuses):,} experiments in {store.folder}"
-        )
+        wrong = f", {failed:,} of them failed" if failed else ""
+        print_line(console(), f"{ran:,} of {len(statuses):,} experiments were run{wrong}; they are in {store.folder}")
     if failed:
         raise ElastreamError(f"{failed:,} failed; `elastream experiment list {store.folder}` says why")
 
@@ -137,13 +146,17 @@ def show(folder: Results, run: RunName, json: Json = False) -> None:
     elastream experiment show results/first-look 3f2a
     """
     found = _find(folder, run)
-    document = {**read_experiment(found.folder), "numbers": dict(found.numbers), "state": found.state}
+    state = _state(found)
     if json:
-        print_json(document)
+        print_json({
+            **found.document, "numbers": dict(found.numbers), "environment": read_environment(found.folder),
+            "state": state, "error": found.error,
+        })  # fmt: skip
         return
     screen = console()
-    print_line(screen, f"{found.identity}: {found.error or found.state}")
-    for name, value in {**document["labels"], **found.numbers}.items():
+    print_line(screen, f"{found.identity}: {found.error or state}")
+    told = {**found.document.get("labels", {}), **found.numbers, **_flat(read_environment(found.folder))}
+    for name, value in told.items():
         if value is not None:
             print_line(screen, f"  {name}: {_spell(value)}")
     print_line(screen, f"  folder: {found.folder}")
@@ -158,7 +171,7 @@ def diff(folder: Results, run: RunName, other: RunName, json: Json = False) -> N
     elastream experiment diff results/first-look 3f2a 9b01
     """
     first, second = _find(folder, run), _find(folder, other)
-    what = [_flat(read_experiment(one.folder)["what"]) for one in (first, second)]
+    what = [_flat(one.document.get("what", {})) for one in (first, second)]
     numbers = [dict(one.numbers) for one in (first, second)]
     changed = {
         part: {
@@ -203,14 +216,23 @@ class _PlanProgress:
         self._progress.at(float(self._done))
 
 
-def _tell_start(found: PlanCheck, finished: int, stale: int, *, quiet: bool) -> None:
-    if quiet:
-        return
-    there = f", {finished:,} of them finished before" if finished else ""
-    older = f", {stale:,} by older code and run again" if stale else ""
-    tell(f"{found.matrix.plan.name}: {len(found.cases):,} experiments{there}{older}")
-    for one in found.matrix.left_out:
-        tell(f"left out: {one.what}: {one.why}")
+AGAIN = {
+    "stale": "were run by older code", "failed": "had failed", "damaged": "are damaged",
+    "without journal": "have no journal",
+}  # fmt: skip
+"""Why experiments that are there are run again."""
+
+
+def _tell_start(found: PlanCheck, statuses: Sequence[CaseStatus]) -> None:
+    states = [one.state for one in statuses]
+    told = [f"{states.count('finished'):,} are finished"] if "finished" in states else []
+    told += [f"{states.count(state):,} {why} and are run again" for state, why in AGAIN.items() if state in states]
+    tell(": ".join([found.matrix.plan.name, ", ".join([f"{len(statuses):,} experiments", *told])]))
+    for one in statuses:
+        if one.state == "damaged" and one.run is not None:
+            tell(f"{one.run.error}; it is run again")
+    for left in found.matrix.left_out:
+        tell(f"left out: {left.what}: {left.why}")
     for lacking in found.unfit:
         tell(f"cannot run: {lacking.policy} on {lacking.subject}: {lacking.reason}")
 
@@ -241,16 +263,16 @@ def _find(folder: Path, name: str) -> StoredRun:
 
 def _rows(runs: Sequence[StoredRun]) -> list[dict[str, Any]]:
     """A row for each run, called by what it has and others have not."""
-    documents = [read_experiment(one.folder) for one in runs]
-    labels = [one.get("labels", {}) for one in documents]
+    runs = sorted(runs, key=_order)
+    labels = [one.document.get("labels", {}) for one in runs]
     differing = [axis for axis in AXES if len({one.get(axis) for one in labels}) > 1]
     rows = []
-    for one, document, names in zip(runs, documents, labels, strict=True):
+    for one, names in zip(runs, labels, strict=True):
         told = [str(names[axis]) for axis in differing if axis in names]
         rows.append({
             "run": str(one.identity),
-            "what": ", ".join([*told, f"seed {one.numbers.get('seed')}"]),
-            "state": _state(one, document["what"]),
+            "what": ", ".join([*told, f"seed {one.document.get('what', {}).get('seed', 'unknown')}"]),
+            "state": _state(one),
             "error": one.error,
             "worker_hours_paid": one.numbers.get("worker_hours_paid"),
             "records_within_slo": one.numbers.get("records_within_slo"),
@@ -258,9 +280,17 @@ def _rows(runs: Sequence[StoredRun]) -> list[dict[str, Any]]:
     return rows
 
 
-def _state(one: StoredRun, what: dict[str, object]) -> str:
-    """Of a run that is whole, whether the present code would give the same."""
-    return "stale" if one.state == "finished" and identify(parse_experiment(what)) != one.identity else one.state
+def _order(one: StoredRun) -> tuple[object, ...]:
+    """As plans order them, so that those that are compared stand side by side."""
+    labels, seed = one.document.get("labels", {}), one.document.get("what", {}).get("seed", 0)
+    return (*(str(labels.get(axis, "")) for axis in AXES), seed)
+
+
+def _state(one: StoredRun) -> str:
+    """Of a run that is whole, whether its code is the present one. Nothing is imported to tell it."""
+    platform = "live" if "job" in one.document.get("what", {}).get("subject", {}) else "simulator"
+    files = [Path(file) for file in one.document.get("code_files", [])]
+    return "stale" if one.state == "finished" and name_code(platform, files) != one.identity.code else one.state
 
 
 def _flat(value: Any, name: str = "") -> dict[str, Any]:

@@ -89,6 +89,7 @@ def _describe(found: PlanCheck) -> list[str]:
     lines += [f"  {axis}: {', '.join(labels)}" for axis, labels in matrix.axes.items()]
     lines.append(f"  seeds: {', '.join(map(str, matrix.plan.document.how.all_seeds))}")
     lines += [f"left out: {one.what} ({one.experiments} experiments): {one.why}" for one in matrix.left_out]
+    lines += found.forms
     return lines + [f"cannot run: {one.policy} on {one.subject}: {one.reason}" for one in found.unfit]
 
 
@@ -107,6 +108,7 @@ def _as_json(found: PlanCheck, impossible: list[Impossible]) -> dict[str, object
         "seeds": list(matrix.plan.document.how.all_seeds),
         "left_out": [{"what": one.what, "why": one.why, "experiments": one.experiments} for one in matrix.left_out],
         "unfit": [{"policy": one.policy, "subject": one.subject, "reason": one.reason} for one in found.unfit],
+        "forms": list(found.forms),
         "impossible": [
             {"subject": one.subject, "workload": one.workload, "promised": one.promised, "least_s": one.least_s}
             for one in impossible

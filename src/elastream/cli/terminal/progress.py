@@ -10,6 +10,7 @@ from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemaini
 from rich.progress import Progress as Bar
 
 from elastream.cli.terminal.output import error_console, tell
+from elastream.cli.terminal.strips import spelt_time
 
 PATIENCE_S = 2.0
 """What is done by then needs no progress."""
@@ -54,7 +55,9 @@ class Progress:
             self._draw(done)
         elif self._told == self._began or now - self._told >= LINE_EVERY_S:
             self._told = now
-            tell(f"{self._label}: {done:.0%} of all")
+            left_s = round((now - self._began) * (1 - done) / done) if 0 < done < 1 else 0
+            left = f", {spelt_time(left_s) if left_s >= 100 else f'{left_s}s'} left" if left_s else ""
+            tell(f"{self._label}: {done:.0%} of all{left}")
 
     def end(self) -> None:
         """The present run is done."""

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from elastream.core.errors import ElastreamError
+from elastream.core.needs import find_caution, fit
 from elastream.core.quantity import spell_seconds
 from elastream.estimators.delay import quantiles
 from elastream.experiments.experiment import Experiment, SimulatedModel
 from elastream.experiments.named_settings import parse_policy
+from elastream.experiments.plan.blame import Problems
 from elastream.experiments.plan.matrix import Case, Matrix
-from elastream.experiments.plan.reader import PlanProblems
-from elastream.experiments.simulated import SimulatedSetup, find_unfit, set_up_simulation
+from elastream.experiments.simulated import SimulatedSetup, set_up_simulation
 
 Tell = Callable[[int, int], None]
 """How many of how many are done."""
@@ -51,6 +52,8 @@ class PlanCheck:
 
     matrix: Matrix
     unfit: tuple[Unfit, ...]
+    forms: tuple[str, ...]
+    """What stands in where a policy lacks a signal, or what it is to be known for there: a sentence for each."""
 
     @property
     def cases(self) -> tuple[Case, ...]:
@@ -66,18 +69,20 @@ class PlanCheck:
 
 def check_plan(matrix: Matrix) -> PlanCheck:
     """Build every experiment, once for each that differs in more than its seed; nothing runs."""
-    problems, unfit = list[str](), dict[tuple[str, str], Unfit]()
+    problems, unfit, forms = Problems(matrix.plan), dict[tuple[str, str], Unfit](), dict[str, None]()
     for case in _differing(matrix.cases):
         try:
             found = _check(case)
         except ElastreamError as wrong:
-            problems.append(f"{matrix.plan.path}: {', '.join(case.labels.values())}: {wrong}")
+            problems.add(case.labels, str(wrong))
             continue
-        if found is not None:
+        problems.add(case.labels, None)
+        if isinstance(found, Unfit):
             unfit[found.policy, found.subject] = found
-    if problems:
-        raise PlanProblems(list(dict.fromkeys(problems)))
-    return PlanCheck(matrix, tuple(unfit.values()))
+        else:
+            forms[found] = None
+    problems.throw()
+    return PlanCheck(matrix, tuple(unfit.values()), tuple(form for form in forms if form))
 
 
 def find_impossible(cases: Sequence[Case], tell: Tell | None = None) -> list[Impossible]:
@@ -94,19 +99,25 @@ def find_impossible(cases: Sequence[Case], tell: Tell | None = None) -> list[Imp
     return found
 
 
-def _check(case: Case) -> Unfit | None:
+def _check(case: Case) -> Unfit | str:
+    """Why its policy cannot run there, or in which form it does."""
     experiment = case.experiment
     if not isinstance(experiment.subject, SimulatedModel):
+        # Spark is not needed by whoever simulates.
         from elastream.experiments.live_setup import set_up_live
 
-        set_up_live(experiment)
-        return None
-    setup = set_up_simulation(experiment)
-    lacking = find_unfit([setup])
-    if lacking:
-        return Unfit(_policy(case), _subject(case), next(iter(lacking.values())))
-    setup.check()
-    return None
+        setup = set_up_live(experiment)
+        policy, (platform, provides) = setup.policy, setup.provided()
+    else:
+        simulated = set_up_simulation(experiment)
+        policy, (platform, provides) = simulated.policy, simulated.provided()
+        if fit(policy.needs, provides).runs:
+            simulated.check()
+    found = fit(policy.needs, provides)
+    if not found.runs:
+        return Unfit(_policy(case), _subject(case), f"{found.sentence()} on {platform}")
+    told = filter(None, (found.sentence() if found.standing_in else None, find_caution(policy, provides)))
+    return "".join(f"{_policy(case)} on {platform}: {sentence}" for sentence in ["; ".join(told)] if sentence)
 
 
 def _differing(cases: Iterable[Case]) -> list[Case]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -144,3 +145,11 @@ class PlanDocument(_Part):
     how: How
     exclude: list[Exclusion] = Field(default=[], description="what the lists multiply to and is not run")
     cases: list[Override] = Field(default=[], description="values for some of the experiments only")
+
+
+def matches(where: Mapping[str, Sequence[str]], labels: Mapping[str, str]) -> bool:
+    """Whether an experiment has one of the labels named for each axis; a policy's name stands for all its forms."""
+    return all(
+        axis in labels and any(wanted in (labels[axis], labels[axis].partition("(")[0]) for wanted in names)
+        for axis, names in where.items()
+    )

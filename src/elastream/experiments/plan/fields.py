@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Annotated
 
 from pydantic import BeforeValidator, GetCoreSchemaHandler, GetJsonSchemaHandler, WithJsonSchema
@@ -72,9 +73,10 @@ class Axis:
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         value = core_schema.no_info_plain_validator_function(self.one.validate)
-        return core_schema.no_info_before_validator_function(
+        labelled = core_schema.no_info_before_validator_function(
             self.spread, core_schema.dict_schema(core_schema.str_schema(), value)
         )
+        return core_schema.no_info_after_validator_function(_refuse_equal, labelled)
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, object]:
         one: dict[str, object] = {"type": list(self.one.kinds)}
@@ -82,6 +84,14 @@ class Axis:
         value = {"anyOf": [one, several]} if self.sets else one
         named = {"type": "object", "additionalProperties": value, "minProperties": 1}
         return {"anyOf": [one, several, named]}
+
+
+def _refuse_equal(found: dict[str, object]) -> dict[str, object]:
+    """Two labels for one value would be one experiment that counts twice."""
+    for (first, value), (second, other) in combinations(found.items(), 2):
+        if value == other:
+            raise ValueError(f"{first} and {second} are the same; leave one of them out")
+    return found
 
 
 def label_of(value: object) -> str:
@@ -102,8 +112,11 @@ def read_duration(value: object) -> float:
     """Seconds, from `90s`, `2h` or a plain number."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise BadInput(f"found {value!r}; it must be a duration such as 90s, 140m or 2h")
-    quantity = parse_quantity(str(value))
-    if quantity.unit == "%" or quantity.value <= 0:
+    try:
+        quantity = parse_quantity(str(value))
+    except BadInput:
+        quantity = None
+    if quantity is None or quantity.unit == "%" or quantity.value <= 0:
         raise BadInput(f"found {value!r}; it must be a duration longer than 0, such as 90s, 140m or 2h")
     return quantity.value
 
@@ -112,8 +125,11 @@ def read_share(value: object) -> float:
     """A share above 0, from `80%` or 0.8."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise BadInput(f"found {value!r}; it must be a share such as 80% or 0.8")
-    quantity = parse_quantity(str(value))
-    if quantity.unit == "s" or quantity.value <= 0:
+    try:
+        quantity = parse_quantity(str(value))
+    except BadInput:
+        quantity = None
+    if quantity is None or quantity.unit == "s" or quantity.value <= 0:
         raise BadInput(f"found {value!r}; it must be a share above 0, such as 80% or 0.8")
     return quantity.value
 

@@ -20,7 +20,8 @@ from elastream.experiments.experiment import (
     NamedSettings,
     SimulatedModel,
 )
-from elastream.experiments.plan.document import Exclusion, Live, Override
+from elastream.experiments.plan.blame import Problems
+from elastream.experiments.plan.document import Exclusion, Live, Override, matches
 from elastream.experiments.plan.reader import Plan, PlanProblems
 from elastream.experiments.simulated import build_model, find_capacity
 from elastream.workloads import Pattern, Trace, parse_workload
@@ -90,7 +91,7 @@ def multiply(plan: Plan) -> Matrix:
     if total > MOST_EXPERIMENTS:
         raise BadInput(f"{plan.path}: its lists multiply to {total:,} experiments; {MOST_EXPERIMENTS:,} are the most")
     factors = _Factors()
-    cases, excluded, problems = list[Case](), dict[int, int](), list[str]()
+    cases, excluded, problems = list[Case](), dict[int, int](), Problems(plan)
     for chosen in product(*axes.values()):
         labels = {axis: label for axis, (label, _) in zip(axes, chosen, strict=True) if label is not None}
         given = {axis: value for axis, (_, value) in zip(axes, chosen, strict=True)}
@@ -102,30 +103,25 @@ def multiply(plan: Plan) -> Matrix:
             try:
                 cases.append(Case(_build(plan, given, labels, seed, factors), labels))
             except ElastreamError as wrong:
-                problems.append(f"{plan.path}: {', '.join(labels.values())}: {wrong}")
+                problems.add(labels, str(wrong))
                 break
-    if problems:
-        raise PlanProblems(list(dict.fromkeys(problems)))
+        else:
+            problems.add(labels, None)
+    problems.throw()
+    if not cases:
+        raise BadInput(f"{plan.place('exclude')}: exclude: nothing is left; every experiment is excluded")
     left_out = [
         LeftOut(_spell(one.where), one.why, excluded.get(number, 0)) for number, one in enumerate(plan.document.exclude)
     ]
     return Matrix(plan, tuple(cases), (*absent, *left_out))
 
 
-def matches(where: Mapping[str, Sequence[str]], labels: Mapping[str, str]) -> bool:
-    """Whether an experiment has one of the labels named for each axis; a policy's name stands for all its forms."""
-    return all(
-        axis in labels and any(wanted in (labels[axis], labels[axis].partition("(")[0]) for wanted in names)
-        for axis, names in where.items()
-    )
-
-
 def _find_axes(plan: Plan, loads: Mapping[str, Pattern]) -> dict[str, list[tuple[str | None, object]]]:
     """Axis -> labels and values; one that the plan does not mention has a single value without a label."""
     what, how = plan.document.what, plan.document.how
     named: dict[str, Mapping[str, object]] = {
-        "model": {label: _place_file(text, plan.folder("what", "model", label)) for label, text in what.model.items()},
-        "job": what.job,
+        "model": {label: _place_model(plan, label, text) for label, text in what.model.items()},
+        "job": {label: _parse_job(plan, label, text) for label, text in what.job.items()},
         "workload": loads,
         "slo": what.slo,
         "faults": what.faults,
@@ -246,12 +242,8 @@ def _subject(live: Live, given: Mapping[str, Any]) -> SimulatedModel | LiveJob:
     trigger: Trigger | None = given["trigger"]
     if given["model"] is not None:
         return SimulatedModel(model=given["model"], trigger=trigger, slots=given["slots"], faults=given["faults"])
-    # Jobs need Spark's Python, which the simulator does without.
-    from elastream.jobs.catalogue import jobs, parse_job
-
-    job = parse_job(given["job"])
     found = LiveJob(
-        job=NamedSettings.of(jobs.name_of(job), settings_of(job), written=given["job"]),
+        job=given["job"],
         capacity_rps=live.capacity,
         time_factor=live.time_scale,
         events=tuple((name, str(value)) for name, value in live.options.items()),
@@ -269,9 +261,26 @@ def _check_platform(plan: Plan, experiment: Experiment) -> None:
         raise BadInput(f"how.platform: found {plan.document.how.platform}; {subject}")
 
 
-def _place_file(text: str, folder: Path) -> str:
-    """A model's file as seen from here; a name stays as it is."""
-    return str(folder / text) if text.endswith((".yaml", ".yml")) and (folder / text).is_file() else text
+def _place_model(plan: Plan, label: str, text: str) -> str:
+    """A model's name, or its file as seen from here."""
+    file = plan.folder("what", "model", label) / text
+    found = str(file) if text.endswith((".yaml", ".yml")) and file.is_file() else text
+    try:
+        build_model(SimulatedModel(model=found))
+    except BadInput as wrong:
+        raise PlanProblems([f"{plan.place('what', 'model', label)}: what.model: {wrong}"]) from None
+    return found
+
+
+def _parse_job(plan: Plan, label: str, text: str) -> NamedSettings:
+    # Jobs need Spark's Python, which the simulator does without.
+    from elastream.jobs.catalogue import jobs, parse_job
+
+    try:
+        job = parse_job(text)
+    except BadInput as wrong:
+        raise PlanProblems([f"{plan.place('what', 'job', label)}: what.job: {wrong}"]) from None
+    return NamedSettings.of(jobs.name_of(job), settings_of(job), written=text)
 
 
 def _spell(where: Mapping[str, Sequence[str]]) -> str:

@@ -57,7 +57,7 @@ class Plan:
 
     def place(self, *keys: str | int) -> Place:
         """Where a value stands, or what holds it."""
-        return find_place(self.places, keys, self.path)
+        return find_place(self.places, _written(keys, self.content), self.path)
 
     def folder(self, *keys: str | int) -> Path:
         """From where relative paths in a value start: the folder of the file that it stands in."""
@@ -97,6 +97,9 @@ def _load(path: Path, through: tuple[Path, ...]) -> tuple[dict[str, object], dic
     included = found.content.get("include") or []
     for name in [included] if isinstance(included, str) else included:
         if isinstance(name, str):
+            if not (path.parent / name).is_file():
+                where = find_place(own, ("include",), path)
+                raise BadInput(f"{where}: include: there is no file {path.parent / name}")
             base, base_places = _load(path.parent / name, (*through, path))
             base.pop("name", None)
             _merge(content, places, base, base_places, ())
@@ -141,8 +144,10 @@ def _tell(error: ErrorDetails, content: object, places: Mapping[KeyPath, Place],
         part, wrong = ".".join(map(str, keys[:-1])) or "plan", str(keys[-1])
         return f"{where}: {part}: there is no {wrong!r}{suggestion(wrong, _known_keys(keys[:-1]))}"
     if error["type"] == "missing":
-        return f"{where}: {name}: it lacks"
-    return f"{where}: {name or 'plan'}: {text[:1].lower()}{text[1:]}"
+        return f"{where}: {name}: this key is missing"
+    found = error["input"]
+    told = f"; found {found!r}" if isinstance(found, str | int | float) and error["type"] != "value_error" else ""
+    return f"{where}: {name or 'plan'}: {text[:1].lower()}{text[1:]}{told}"
 
 
 def _written(keys: KeyPath, content: Any) -> KeyPath:

@@ -16,7 +16,8 @@ from elastream.experiments.plan.matrix import Case
 from elastream.experiments.run import Run
 from elastream.experiments.simulated import set_up_simulation
 from elastream.experiments.store.environment import find_environment
-from elastream.experiments.store.folder import StoreError, write_stored
+from elastream.experiments.store.folder import PARTIAL, StoreError, write_stored
+from elastream.experiments.store.foreign_code import find_foreign_code
 from elastream.experiments.store.identity import Identity
 from elastream.experiments.store.tables import (
     DecisionLog,
@@ -35,6 +36,8 @@ class Task:
     plan: str
     labels: dict[str, str]
     experiment: dict[str, Any]
+    code_files: list[str]
+    """Of others, on which its result depends."""
     place: str
     """The folder that it is to have."""
     keep_journal: bool
@@ -42,7 +45,8 @@ class Task:
     @classmethod
     def of(cls, case: Case, identity: Identity, plan: str, place: Path, *, keep_journal: bool) -> Task:
         """The task that a case is."""
-        return cls(identity, plan, dict(case.labels), case.experiment.as_json(), str(place), keep_journal)
+        files = [str(file) for file in find_foreign_code(case.experiment)]
+        return cls(identity, plan, dict(case.labels), case.experiment.as_json(), files, str(place), keep_journal)
 
     @property
     def cost(self) -> float:
@@ -68,7 +72,7 @@ def execute(task: Task) -> Done:
     """Run and store one experiment. Raises StoreError where nothing can be written, and nothing else."""
     place, began_s = Path(task.place), time.perf_counter()
     log = DecisionLog()
-    with tempfile.TemporaryDirectory(prefix=".work-", dir=place.parent) as work:
+    with tempfile.TemporaryDirectory(prefix=f"{PARTIAL}work-", dir=place.parent) as work:
         try:
             run = _run(task, Path(work), log)
         except (KeyboardInterrupt, StoreError):
@@ -112,5 +116,8 @@ def _store(
 ) -> None:
     identity = {"experiment": task.identity.experiment, "code": task.identity.code}
     row = {**identity, **task.labels, "seed": task.experiment["seed"], **numbers}
-    document = {"plan": task.plan, **identity, "labels": task.labels, "what": task.experiment}
-    write_stored(place, document, find_environment(), {**tables, "summary": make_summary(row)}, work)
+    document = {
+        "plan": task.plan, **identity, "labels": task.labels, "what": task.experiment, "code_files": task.code_files
+    }  # fmt: skip
+    environment = {**find_environment(), "seed": task.experiment["seed"]}
+    write_stored(place, document, environment, {**tables, "summary": make_summary(row)}, work)

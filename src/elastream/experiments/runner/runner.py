@@ -18,7 +18,7 @@ from elastream.experiments.runner.execution import Done, Task, execute
 from elastream.experiments.store.folder import RunStore, StoredRun
 from elastream.experiments.store.identity import Identity, identify
 
-CaseState = Literal["finished", "failed", "damaged", "stale", "missing"]
+CaseState = Literal["finished", "failed", "damaged", "stale", "missing", "without journal"]
 
 
 class RunnerBackend(Protocol):
@@ -88,14 +88,16 @@ class CaseStatus:
         return self.state != "finished"
 
 
-def find_status(store: RunStore, cases: Sequence[Case]) -> list[CaseStatus]:
-    """For each experiment of a plan, whether it was run and by which code."""
+def find_status(store: RunStore, cases: Sequence[Case], *, keep_journal: bool = False) -> list[CaseStatus]:
+    """For each experiment of a plan, whether it was run and by which code, and with a journal where one is wanted."""
     known = {one.experiment for one in store.identities()}
     found = []
     for case in cases:
         identity = identify(case.experiment)
         run = store.find(identity)
         state: CaseState = run.state if run is not None else "stale" if identity.experiment in known else "missing"
+        if keep_journal and run is not None and state == "finished" and not run.has_journal:
+            state = "without journal"
         found.append(CaseStatus(case, identity, state, run))
     return found
 

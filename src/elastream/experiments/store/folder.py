@@ -26,6 +26,7 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from elastream.core.errors import BadInput, ElastreamError, JournalError
 from elastream.core.sanitizer import sanitizer
 from elastream.experiments.plan.reader import Plan
+from elastream.experiments.run_folder import JOURNAL
 from elastream.experiments.store.identity import Identity, parse_identity
 from elastream.experiments.store.tables import SUMMARY
 from elastream.journal.folder_lock import FolderLock
@@ -49,14 +50,17 @@ class StoredRun:
     identity: Identity
     folder: Path
     state: State
-    numbers: Mapping[str, object]
+    numbers: Mapping[str, Any]
     """The row of its summary; empty where that cannot be read."""
+    document: Mapping[str, Any]
+    """What was run, and its labels in the plan; empty where that cannot be read."""
+    error: str | None
+    """Why it failed, or which file is damaged."""
 
     @property
-    def error(self) -> str | None:
-        """Why it failed."""
-        found = self.numbers.get("error")
-        return str(found) if found is not None else None
+    def has_journal(self) -> bool:
+        """Whether its journal was kept."""
+        return (self.folder / JOURNAL).is_dir()
 
 
 class RunStore:
@@ -75,13 +79,17 @@ class RunStore:
             raise BadInput(f"--out {wrong}") from None
         except OSError as wrong:
             raise BadInput(f"--out {self.folder}: {wrong.strerror}") from None
-        for partial in (self.folder / RUNS).glob(f"{PARTIAL}*"):
-            shutil.rmtree(partial, ignore_errors=True)
+        self._clear()
         return self
 
     def close(self) -> None:
-        """Give the folder back."""
+        """Give the folder back; of runs that did not end nothing stays."""
+        self._clear()
         self._lock.release()
+
+    def _clear(self) -> None:
+        for partial in (self.folder / RUNS).glob(f"{PARTIAL}*"):
+            shutil.rmtree(partial, ignore_errors=True)
 
     def keep_plan(self, plan: Plan) -> None:
         """Write down what is run, as one document."""
@@ -115,14 +123,19 @@ class RunStore:
 
 def read_stored(folder: Path, identity: Identity) -> StoredRun:
     """A run from its folder; one that cannot be read is damaged."""
+    document: Mapping[str, Any] = {}
+    row: Mapping[str, Any] = {}
+    file = folder / EXPERIMENT
     try:
-        [row] = pq.read_table(folder / "summary.parquet", schema=SUMMARY).to_pylist()
-        for name in TABLES[:2]:
-            if row["error"] is None:
-                pq.read_metadata(folder / f"{name}.parquet")
+        document = _read_document(file)
+        file = folder / "summary.parquet"
+        [row] = pq.read_table(file, schema=SUMMARY).to_pylist()
+        for name in TABLES[:2] if row["error"] is None else ():
+            file = folder / f"{name}.parquet"
+            pq.read_metadata(file)
     except (OSError, ValueError, pa.ArrowException):
-        return StoredRun(identity, folder, "damaged", {})
-    return StoredRun(identity, folder, "finished" if row["error"] is None else "failed", row)
+        return StoredRun(identity, folder, "damaged", {}, document, f"{file} is damaged")
+    return StoredRun(identity, folder, "finished" if row["error"] is None else "failed", row, document, row["error"])
 
 
 def write_stored(
@@ -149,12 +162,17 @@ def write_stored(
     return place
 
 
-def read_experiment(folder: Path) -> dict[str, Any]:
-    """What was run, with its labels; BadInput if that cannot be read."""
-    try:
-        document = json.loads((folder / EXPERIMENT).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as wrong:
-        raise BadInput(f"{folder / EXPERIMENT}: cannot be read: {wrong}") from None
-    if not isinstance(document, dict):
-        raise BadInput(f"{folder / EXPERIMENT}: this is no experiment")
+def _read_document(file: Path) -> dict[str, Any]:
+    document = json.loads(file.read_text(encoding="utf-8"))
+    if not isinstance(document, dict) or not {"labels", "what"} <= document.keys():
+        raise ValueError("this is no experiment")
     return document
+
+
+def read_environment(folder: Path) -> dict[str, Any]:
+    """Where a run came from; empty where that cannot be read."""
+    try:
+        found = json.loads((folder / ENVIRONMENT).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -7,17 +7,15 @@ rooms count as that code: a run that is repeated in vain costs less than one tha
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
-from importlib import import_module
-from inspect import getsourcefile
 from pathlib import Path
 from typing import Any
 
-from elastream.core.callform import is_class_path
 from elastream.experiments.experiment import Experiment, SimulatedModel
+from elastream.experiments.store.foreign_code import find_foreign_code
 from elastream.workloads import parse_workload
 from elastream.workloads.trace import find_traces
 from elastream.workloads.tracefile import find_file, is_recording
@@ -47,11 +45,17 @@ def identify(experiment: Experiment) -> Identity:
     plain = _without_spelling(experiment.as_json())
     inputs = [_digest_file(path) for path in _inputs(experiment)]
     text = json.dumps([_named_by_content(plain, experiment), inputs], sort_keys=True)
-    code = sha256(digest_code(experiment.platform).encode())
-    for name in sorted({experiment.policy.name, *(guard.name for guard in experiment.guards)}):
-        if is_class_path(name):
-            code.update(_digest_module(name.partition(":")[0]).encode())
-    return Identity(sha256(text.encode()).hexdigest()[:EXPERIMENT_DIGITS], code.hexdigest()[:CODE_DIGITS])
+    code = name_code(experiment.platform, find_foreign_code(experiment))
+    return Identity(sha256(text.encode()).hexdigest()[:EXPERIMENT_DIGITS], code)
+
+
+def name_code(platform: str, foreign: Iterable[Path]) -> str:
+    """The code as it is now: ours, and the files of others that a run takes part of."""
+    code = sha256(digest_code(platform).encode())
+    for file in foreign:
+        # One that has gone is other code, too.
+        code.update(_digest_file(file).encode() if file.is_file() else b"gone")
+    return code.hexdigest()[:CODE_DIGITS]
 
 
 def parse_identity(name: str) -> Identity | None:
@@ -75,12 +79,6 @@ def digest_code(platform: str) -> str:
 
 def _is_code(path: Path) -> bool:
     return path.suffix in (".py", ".java", ".yaml") and path.is_file()
-
-
-@cache
-def _digest_module(module: str) -> str:
-    file = getsourcefile(import_module(module))
-    return _digest_file(Path(file)) if file is not None else module
 
 
 def _digest_file(path: Path) -> str:
