@@ -51,6 +51,27 @@ MUTANTS = (
         test="tests/unit/test_cli_catalogues.py::test_what_cannot_be_completed_is_not_told_in_the_middle_of_a_line",
     ),
     Mutant(
+        fault="an event may be as far ahead of its arrival as it likes",
+        file="src/elastream/jobs/event_times.py",
+        before=" AND event_time <= {arrival} + {ahead}",
+        after="",
+        test="tests/unit/test_topic_judging.py::test_what_is_too_far_ahead_of_its_timestamp_is_no_event",
+    ),
+    Mutant(
+        fault="a price may be of any size",
+        file="src/elastream/jobs/nexmark/streams.py",
+        before="price BETWEEN 0 AND {_MOST}",
+        after="price IS NOT NULL",
+        test="tests/jobs/test_rubbish.py::test_absurd_values_in_every_field_kill_no_job_and_change_no_other_row[nexmark-q1]",
+    ),
+    Mutant(
+        fault="rows that came too late are not told",
+        file="src/elastream/jobs/batches.py",
+        before="return sum(batch.dropped for batch in batches)",
+        after="return 0",
+        test="tests/unit/test_cli_jobs.py::test_rows_that_came_too_late_are_told",
+    ),
+    Mutant(
         fault="a plan's experiments that are handed out by handfuls lose one between two of them",
         file="src/elastream/experiments/runner/runner.py",
         before="for task in islice(waiting, 4 * self.number)",

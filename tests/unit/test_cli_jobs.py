@@ -7,7 +7,9 @@ import pytest
 
 from elastream.cli import main
 from elastream.cli.terminal.graph import ASCII, graph
+from elastream.cli.terminal.latencies import late_rows
 from elastream.core.topology import Edge, Operator, Topology
+from elastream.jobs.batches import Batch, count_late
 from elastream.jobs.catalogue import jobs
 
 
@@ -46,6 +48,28 @@ def test_every_job_is_listed_with_its_streams_and_its_results(capsys: pytest.Cap
     assert listed["wordcount"]["streams"][0]["name"] == "sentences"
     assert main(["jobs"]) == 0
     assert "newest row per word counts" in capsys.readouterr().out
+
+
+def test_rows_that_came_too_late_are_told() -> None:
+    committed = [
+        Batch(number=n, began_s=0.0, committed_s=1.0, rows=9, spans=(), state=None, dropped=n * 600) for n in range(3)
+    ]
+    told = late_rows(count_late(committed))
+    assert told.startswith("1,800 rows or more came behind the watermark and were dropped")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--ahead", "5s"], "--ahead: generated events come when they should; name a topic with --from"),
+        (["--from", "ads", "--ahead", "soon"], "--ahead: "),
+    ],
+)
+def test_how_far_ahead_events_may_be_is_about_topics(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for command in (["bench", "yahoo"], ["live", "--job", "yahoo"]):
+        assert refused(capsys, *command, *arguments).startswith(message)
 
 
 def test_a_job_shows_its_settings_with_defaults_and_meaning(capsys: pytest.CaptureFixture[str]) -> None:

@@ -56,8 +56,12 @@ class Broker:
         yield from (some[:100], some[100:])
 
 
+# A minute after the first event, and with it all of them are in time.
+STAMP_MS = 1_577_836_860_000
+
+
 def kept(values: list[bytes | None]) -> list[Message]:
-    return [Message(0, offset, 0, value) for offset, value in enumerate(values)]
+    return [Message(0, offset, STAMP_MS, value) for offset, value in enumerate(values)]
 
 
 @pytest.fixture
@@ -120,6 +124,12 @@ def test_a_delay_is_from_the_timestamp_to_the_commit_of_the_batch_that_has_read_
     assert found is not None
     # The first was there before, and the last is in no batch.
     assert (found.count, found.p50_s, found.max_s) == (2, 2.75, 3.5)
+
+
+@pytest.mark.parametrize(("ahead_s", "found"), [(60.0, 900), (0.0, 900), (-45.0, 300)])
+def test_what_is_too_far_ahead_of_its_timestamp_is_no_event(ahead_s: float, found: int, ads: list[Message]) -> None:
+    inputs = read_inputs(JOB, replace(TOPICS, ahead_s=ahead_s), {"ads": {0: (0, 905)}})
+    assert inputs.tables["ads"].num_rows == found
 
 
 def row(word: str, count: int) -> bytes:

@@ -23,6 +23,7 @@ from elastream.experiments.live_query import QueryRun, run_query, warm_up
 from elastream.experiments.live_setup import LiveSetup
 from elastream.experiments.run import Run
 from elastream.experiments.run_folder import JOURNAL, PAGE, find_journal, write_results
+from elastream.jobs.batches import count_late
 from elastream.jobs.judging import Circumstances, Verdict, answered, count_events, inputs_of, judge_rows
 from elastream.jobs.latency import Latency, ResultLatency, delay, result_latency, sources_of
 from elastream.jobs.local import log_to_file
@@ -60,12 +61,15 @@ class LiveResult:
     delay: Latency | None
     """Of all records of the run, from the times of their commits."""
     results: ResultLatency | None
+    late: int
+    """Rows that came behind the watermark and were dropped."""
 
     def as_json(self) -> dict[str, Any]:
         """What a live run knows beside its summary, as plain values."""
         return {
             "verdicts": [verdict._asdict() for verdict in self.verdicts],
             "rows": self.rows,
+            "late": self.late,
             "delay": None if self.delay is None else asdict(self.delay),
             "results": None if self.results is None else asdict(self.results),
         }
@@ -135,24 +139,24 @@ def run_live(setup: LiveSetup, folder: Path, view: RunView) -> LiveResult:
 
 
 def _judged(setup: LiveSetup, ran: QueryRun, run: Run, folder: Path, view: RunView) -> LiveResult:
-    rows = sum(batch.rows for batch in ran.batches)
+    rows, late = sum(batch.rows for batch in ran.batches), count_late(ran.batches)
     if ran.find is not None or (setup.topics is not None and setup.topics.rejected is not None):
         view.begin("comparing the output with the input, record by record")
     if setup.topics is not None and setup.held is not None and ran.over_topics is not None:
         inputs, verdicts = judge_run(setup.job, setup.topics, setup.held, ran.over_topics, ran.find)
         times = topic_delay(inputs, ran.batches, ran.began_s)
-        return LiveResult(run=run, verdicts=verdicts, rows=rows, delay=times, results=None)
+        return LiveResult(run=run, verdicts=verdicts, rows=rows, delay=times, results=None, late=late)
     sources = sources_of(setup.job, setup.options)
     times, results = delay(sources, ran.batches), None
     if ran.find is None:
-        return LiveResult(run=run, verdicts=(), rows=rows, delay=times, results=None)
+        return LiveResult(run=run, verdicts=(), rows=rows, delay=times, results=None, late=late)
     made = inputs_of(setup.job, setup.options)
     answer = answered(setup.job, made)
-    how = Circumstances(may_repeat=ran.may_repeat and setup.sink == "kafka")
+    how = Circumstances(may_repeat=ran.may_repeat and setup.sink == "kafka", dropped=late)
     verdict = judge_rows(setup.job.result, answer, count_events(made), ran.find(), how)
     if setup.sink == "parquet":
         results = result_latency(setup.job, sources, ran.batches, answer, told(setup.job.result, folder))
-    return LiveResult(run=run, verdicts=(verdict,), rows=rows, delay=times, results=results)
+    return LiveResult(run=run, verdicts=(verdict,), rows=rows, delay=times, results=results, late=late)
 
 
 def switch_guards(guards: Sequence[NamedSettings]) -> dict[str, Any]:

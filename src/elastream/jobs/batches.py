@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
@@ -80,6 +80,11 @@ class BatchLog:
     def read(self) -> int:
         """Events that are committed, of all sources; of Kafka, offsets."""
         return sum(span.end for span in self.batches[-1].spans) if self._found else 0
+
+
+def count_late(batches: Sequence[Batch]) -> int:
+    """Rows of all batches that came behind the watermark and were dropped, as far as Spark says so."""
+    return sum(batch.dropped for batch in batches)
 
 
 def batch_of(progress: Json) -> Batch:

@@ -15,7 +15,7 @@ from statistics import median
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from elastream.jobs.batches import Batch
+from elastream.jobs.batches import Batch, count_late
 from elastream.jobs.inputs import embedded, sound, stream_options
 from elastream.jobs.job import Job, build_query, query_name
 from elastream.jobs.judging import Circumstances, Verdict, answered, count_events, inputs_of, judge_rows
@@ -141,6 +141,8 @@ class BenchResult:
     """None: the sink is not one whose rows can be read again, or an answer tells no single rows."""
     verdicts: tuple[Verdict, ...]
     """Of both parts, if the rows can be read again."""
+    late: int
+    """Rows of both parts that came behind the watermark and were dropped."""
 
 
 def bench(
@@ -167,6 +169,7 @@ def bench(
         delay=delay(sources, paced),
         results=results,
         verdicts=tuple(one for one in (verdict, another) if one is not None),
+        late=count_late([*found, *paced]),
     )
 
 
@@ -198,6 +201,7 @@ def _bench_topics(
         delay=None,
         results=None,
         verdicts=verdicts,
+        late=count_late(log.batches),
     )
 
 
@@ -246,7 +250,8 @@ def _run(
     if find is None:
         return log.batches, None
     tables = inputs_of(plan.job, options)
-    run = Circumstances(may_repeat=plan.sink == "kafka" and has_run_again(spark))
+    again = plan.sink == "kafka" and has_run_again(spark)
+    run = Circumstances(may_repeat=again, dropped=count_late(log.batches))
     return log.batches, judge_rows(plan.job.result, answered(plan.job, tables), count_events(tables), find(), run)
 
 

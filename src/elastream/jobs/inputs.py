@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 from elastream.core.errors import UnknownName
 from elastream.events.generators import maker, per_turn, whole
 from elastream.events.options import OPTIONS, parse_options
+from elastream.jobs.event_times import AHEAD_S, in_time
 from elastream.jobs.job import Job, Stream, jobs
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-# A time outside of this is no time of these events: one row from the far future would end every window at once.
-_EARLIEST_S, _LATEST_S = 86_400, 366 * 86_400
+# What JSON has: Spark takes more by itself, and calls a number what no other reader does.
+_STRICTLY = {"allowSingleQuotes": "false", "allowNonNumericNumbers": "false"}
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,11 @@ def embedded(spark: SparkSession, job: Job, options: Mapping[str, str]) -> dict[
     for stream in job.streams:
         payload = "json" if stream.is_json else "columns"
         frames[stream.name] = read(spark, **given[stream.name], payload=payload)
-    return {stream.name: checked(frames[stream.name], stream, given[stream.name]) for stream in job.streams}
+    # What is made here bears the time that its options say, also if that is still to come.
+    return {
+        stream.name: _told_apart(frames[stream.name], stream, given[stream.name], "event_time IS NOT NULL")
+        for stream in job.streams
+    }
 
 
 def sound(inputs: Mapping[str, Input]) -> dict[str, DataFrame]:
@@ -86,13 +91,19 @@ def rejected(inputs: Mapping[str, Input]) -> DataFrame:
     return reduce(lambda one, other: one.unionByName(other), every)
 
 
-def checked(frame: DataFrame, stream: Stream, options: Mapping[str, str]) -> Input:
-    """A frame as the embedded source or Kafka gives it: events as columns, or messages with JSON as their `value`.
+def checked(frame: DataFrame, stream: Stream, options: Mapping[str, str], *, ahead_s: float = AHEAD_S) -> Input:
+    """A frame of messages with JSON as their `value`, or of events as columns: see `Input`.
 
-    A message that Spark's `from_json` cannot read, that lacks what the job needs, or bears a time that cannot be, is
-    rejected, and the query goes on. All messages and those rejected are counted in its progress, among the observed
-    metrics, under the name of the stream.
+    A message that Spark's `from_json` cannot read, that lacks what the job needs, or bears a time too far ahead of its
+    arrival, is rejected, and the query goes on. All messages and those rejected are counted in its progress, among the
+    observed metrics, under the name of the stream. A message has arrived when its `timestamp` says, as Kafka's do, and
+    otherwise when its batch began.
     """
+    arrival = "message.timestamp" if "timestamp" in frame.columns else "current_timestamp()"
+    return _told_apart(frame, stream, options, in_time(arrival, ahead_s))
+
+
+def _told_apart(frame: DataFrame, stream: Stream, options: Mapping[str, str], timely: str) -> Input:
     from pyspark.sql import functions as sf
 
     parsed = parse_options(options)
@@ -100,15 +111,19 @@ def checked(frame: DataFrame, stream: Stream, options: Mapping[str, str]) -> Inp
         # Columns come from the generator itself, which makes nothing but sound rows.
         none = frame.where("false").select("partition", "offset", sf.lit(None).cast("binary").alias("value"))
         return Input(frame, none)
-    event = sf.from_json(sf.col("value").cast("string"), parsed.generator.schema)
-    usable = sf.expr(f"coalesce(({stream.sound}) AND {_in_time(parsed.timing.epoch_s)}, false)")
-    message = sf.struct("partition", "offset", "value")
+    event = sf.from_json(sf.col("value").cast("string"), parsed.generator.schema, _STRICTLY)
+    arrived = ["timestamp"] if "timestamp" in frame.columns else []
+    message = sf.struct("partition", "offset", "value", *arrived)
     read = frame.select(event.alias("event"), message.alias("message")).select("event.*", "message")
     # No condition moves below the counting, so the text of an event is read once, whatever is asked of it.
-    counted = read.withColumn("sound", usable).observe(
-        stream.name, sf.count(sf.lit(1)).alias("rows"), sf.count_if(~sf.col("sound")).alias("rejected")
+    # The name by which a condition may call an event, if a word of it means something else to one of both engines.
+    counted = (
+        read.alias("event")
+        .withColumn("sound", sf.expr(f"coalesce(({stream.sound}) AND {timely}, false)"))
+        .observe(stream.name, sf.count(sf.lit(1)).alias("rows"), sf.count_if(~sf.col("sound")).alias("rejected"))
     )
-    return Input(counted.where("sound").drop("sound", "message"), counted.where(~sf.col("sound")).select("message.*"))
+    left_out = counted.where(~sf.col("sound")).select("message.partition", "message.offset", "message.value")
+    return Input(counted.where("sound").drop("sound", "message"), left_out)
 
 
 def _check_known(job: Job, options: Mapping[str, str]) -> None:
@@ -142,11 +157,6 @@ def _options(stream: Stream, options: Mapping[str, str], share: float, part: tup
     if share != 1.0 and "workload" in given:
         given["workload"] = f"({given['workload']}) * {share!r}"
     return given
-
-
-def _in_time(epoch_s: int) -> str:
-    earliest, latest = f"timestamp_seconds({epoch_s - _EARLIEST_S})", f"timestamp_seconds({epoch_s + _LATEST_S})"
-    return f"event_time BETWEEN {earliest} AND {latest}"
 
 
 def _is_typed(frame: DataFrame, schema: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -58,7 +59,7 @@ def _refuse(word: str) -> None:
 def _object(decoder: json.JSONDecoder, value: bytes | None) -> dict[str, Any]:
     """What a message says, and nothing if it says nothing. Spark, too, reads no further than the first value."""
     try:
-        found, _ = decoder.raw_decode((value or b"").decode("utf-8", "replace").lstrip())
+        found, _ = decoder.raw_decode((value or b"").decode("utf-8", "replace").lstrip(" \t\r\n"))
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
@@ -73,12 +74,31 @@ def _converter(name: str, kind: pa.DataType) -> Callable[[Any], Any]:
         return lambda value: _float(value) if type(value) in (int, float) else None
     if pa.types.is_string(kind):
         # Spark takes whatever stands there as its text.
-        return lambda value: value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+        return lambda value: _whole(value) if isinstance(value, str) else _written(value)
     if pa.types.is_boolean(kind):
         return lambda value: value if isinstance(value, bool) else None
     if pa.types.is_timestamp(kind):
         return _time_us
     raise BadInput(f"field {name}: values of type {kind} cannot be read from JSON")
+
+
+def _whole(text: str) -> str:
+    """Half of a sign is none."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _written(value: object) -> str:
+    """JSON as Java writes it."""
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{_written(name)}:{_written(one)}" for name, one in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(_written, value)) + "]"
+    if isinstance(value, str):
+        return json.dumps(_whole(value), ensure_ascii=False)
+    if isinstance(value, float) and value and not 1e-3 <= abs(value) < 1e7:
+        digits, _, exponent = f"{Decimal(repr(value)):E}".partition("E")
+        return f"{digits if '.' in digits else f'{digits}.0'}E{int(exponent)}"
+    return json.dumps(value)
 
 
 def _float(value: float) -> float:

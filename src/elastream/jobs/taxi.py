@@ -56,15 +56,16 @@ class Taxi:
         places = ", ".join(f"('{name}', {north!r}, {east!r})" for name, (north, east) in HOTSPOTS.items())
         return f"""
             WITH sights(hotspot, north, east) AS (VALUES {places}),
+            numbered AS (SELECT *, row_number() OVER () AS number FROM rides),
             measured AS (
-                SELECT rides.*, hotspot,
+                SELECT numbered.*, hotspot,
                        sqrt((pickup_latitude - north::DOUBLE) * (pickup_latitude - north::DOUBLE)
                             + (pickup_longitude - east::DOUBLE) * (pickup_longitude - east::DOUBLE)) AS distance
-                FROM rides, sights
+                FROM numbered, sights
             )
-            SELECT *, event_time AS first_time, event_time AS last_time
+            SELECT * EXCLUDE (number), event_time AS first_time, event_time AS last_time
             FROM measured
-            QUALIFY row_number() OVER (PARTITION BY "offset" ORDER BY distance, hotspot) = 1
+            QUALIFY row_number() OVER (PARTITION BY number ORDER BY distance, hotspot) = 1
         """
 
 

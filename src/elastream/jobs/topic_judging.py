@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from elastream.development.kafka.topic_reader import Message, Places
-from elastream.jobs.batches import Batch
+from elastream.jobs.batches import Batch, count_late
 from elastream.jobs.checkpoint import read_checkpoint
 from elastream.jobs.job import Job
 from elastream.jobs.judging import Circumstances, Verdict, answered, count_events, judge_rows
@@ -49,7 +49,7 @@ def topic_run(folder: Path, batches: Sequence[Batch]) -> TopicRun:
     return TopicRun(
         ends={} if reached is None else reached.ends,
         watermark=None if reached is None else reached.watermark,
-        dropped=sum(batch.dropped for batch in batches),
+        dropped=count_late(batches),
     )
 
 

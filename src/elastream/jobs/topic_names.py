@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from elastream.core.errors import BadInput, UnknownName
 from elastream.development.kafka.finder import read_bootstrap
+from elastream.jobs.event_times import AHEAD_S
 from elastream.jobs.job import Job
 
 
@@ -22,6 +23,8 @@ class Topics:
     """For its results; None: they go elsewhere."""
     rejected: str | None = None
     """For messages that are no events of the job; None: they are only counted."""
+    ahead_s: float = AHEAD_S
+    """So far an event's time may be ahead of its message's timestamp."""
 
     @property
     def written(self) -> list[tuple[str, str]]:
@@ -36,9 +39,17 @@ class Topics:
 
 
 def parse_topics(
-    job: Job, *, read: Sequence[str], to: str | None, rejected: str | None, bootstrap: str | None
+    job: Job,
+    *,
+    read: Sequence[str],
+    to: str | None,
+    rejected: str | None,
+    bootstrap: str | None,
+    ahead_s: float | None = None,
 ) -> Topics | None:
-    """What the options `--from`, `--to`, `--rejected` and `--bootstrap` say; None: no topic is named."""
+    """What the options `--from`, `--to`, `--rejected`, `--ahead` and `--bootstrap` say; None: no topic is named."""
+    if ahead_s is not None and not read:
+        raise BadInput("--ahead: generated events come when they should; name a topic with --from")
     if not read and to is None:
         for flag, given in (("--rejected", rejected), ("--bootstrap", bootstrap)):
             if given is not None:
@@ -47,7 +58,8 @@ def parse_topics(
     if rejected is not None and not read:
         raise BadInput(f"--rejected {rejected}: generated events are never rejected; name a topic with --from")
     found = _streams(job, read)
-    topics = Topics(bootstrap="", read=tuple(found.items()), to=to, rejected=rejected)
+    ahead = AHEAD_S if ahead_s is None else ahead_s
+    topics = Topics(bootstrap="", read=tuple(found.items()), to=to, rejected=rejected, ahead_s=ahead)
     named = [*(("--from", topic) for topic in found.values()), *topics.written]
     for number, (flag, topic) in enumerate(named):
         _check_name(flag, topic, named[:number])

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from elastream.core.errors import BadInput, ElastreamError
 from elastream.development.kafka.topic_reader import Message, Places, TopicReader
 from elastream.events.options import SourceOptions, parse_options
+from elastream.jobs.event_times import in_time
 from elastream.jobs.inputs import stream_options
 from elastream.jobs.job import Job, Result, Stream
 from elastream.jobs.json_rows import read_events, read_results
@@ -50,7 +51,7 @@ def read_inputs(job: Job, topics: Topics, read: Mapping[str, Places]) -> TopicIn
             parsed = parse_options(given[name])
             parts, places = [], [np.empty((0, 3), dtype=np.int64)]
             for some in reader.read(topic, read[topic]):
-                parts.append(_sound(streams[name], parsed, some))
+                parts.append(find_events(streams[name], parsed, some, topics.ahead_s))
                 rows = [(one.partition, one.offset, one.stamp_ms) for one in some]
                 places.append(np.array(rows, dtype=np.int64).reshape(-1, 3))
             tables[name] = pa.concat_tables([_schema(parsed).empty_table(), *(table for table, _ in parts)])
@@ -101,18 +102,19 @@ def _schema(parsed: SourceOptions) -> pa.Schema:
     return pa.schema([field.with_nullable(True) for field in made])
 
 
-def _sound(stream: Stream, parsed: SourceOptions, messages: Sequence[Message]) -> tuple[pa.Table, list[Message]]:
+def find_events(
+    stream: Stream, parsed: SourceOptions, messages: Sequence[Message], ahead_s: float
+) -> tuple[pa.Table, list[Message]]:
     """The events among some messages, and the messages that are none."""
     rows = read_events([one.value for one in messages], _schema(parsed))
+    arrived = pa.array([one.stamp_ms * 1_000 for one in messages], pa.timestamp("us", "UTC"))
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
-        connection.register("rows", rows)
-        e = parsed.timing.epoch_s
-        in_time = f"epoch(event_time) BETWEEN {e} - 86400 AND {e} + 366*86400"
+        connection.register("event", rows.append_column("arrived", arrived))
+        usable = f"({stream.sound}) AND {in_time('arrived', ahead_s)}"
         try:
-            found = connection.sql(f"SELECT coalesce(({stream.sound}) AND {in_time}, false) AS sound FROM rows")
+            found = connection.sql(f"SELECT coalesce({usable}, false) AS sound FROM event")
             sound = found.to_arrow_table()["sound"]
         except duckdb.Error as wrong:
             raise BadInput(f"stream {stream.name}: {wrong}") from None
-    usable = sound.to_pylist()
-    return rows.filter(sound), [one for one, is_sound in zip(messages, usable, strict=True) if not is_sound]
+    return rows.filter(sound), [one for one, is_event in zip(messages, sound.to_pylist(), strict=True) if not is_event]

@@ -79,7 +79,7 @@ def read_topics(
             "maxOffsetsPerTrigger": str(limits[topic]),
         }
         frame = spark.readStream.format("kafka").options(**reading).load()
-        inputs[name] = checked(frame, streams[name], given[name])
+        inputs[name] = checked(frame, streams[name], given[name], ahead_s=topics.ahead_s)
     return inputs
 
 
@@ -101,7 +101,7 @@ def write_rejected(spark: SparkSession, job: Job, topics: Topics, read: Mapping[
             "endingOffsets": json.dumps({topic: {number: end for number, (_, end) in read[topic].items()}}),
         }
         frame = spark.read.format("kafka").options(**reading).load()
-        left_out = checked(frame, streams[name], given[name]).rejected
+        left_out = checked(frame, streams[name], given[name], ahead_s=topics.ahead_s).rejected
         origin = {"topic": sf.lit(topic), "partition": sf.col("partition"), "offset": sf.col("offset")}
         headers = [
             sf.struct(sf.lit(key).alias("key"), value.cast("string").cast("binary").alias("value"))

@@ -25,5 +25,7 @@ def bucket(length: str, time: str = "event_time") -> str:
 
 def sliding_starts(table: str, length: str, slide: str) -> str:
     """In DuckDB: a query for `window_start` of every window that may hold an event of the table."""
-    first = f"{bucket(slide, 'min(event_time)')} - INTERVAL '{length}'"
-    return f"SELECT unnest(generate_series({first}, max(event_time), INTERVAL '{slide}')) AS window_start FROM {table}"
+    first = f"{bucket(slide)} - INTERVAL '{length}'"
+    starts = f"unnest(generate_series({first}, event_time, INTERVAL '{slide}'))"
+    # Of each event: between the oldest and the newest may lie years.
+    return f"SELECT DISTINCT {starts} AS window_start FROM {table}"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from elastream.cli.parsing.completion import complete_jobs
-from elastream.cli.parsing.options import Bootstrap, CreateTopics, FromTopics, Json, RejectedTopic, ToTopic
-from elastream.cli.parsing.topic_options import check_create, choose_sink, refuse_beside_topics
+from elastream.cli.parsing.options import AheadLimit, Bootstrap, CreateTopics, FromTopics, Json, RejectedTopic, ToTopic
+from elastream.cli.parsing.topic_options import check_create, choose_sink, read_ahead, refuse_beside_topics
 from elastream.cli.terminal.output import console, print_json, print_line, print_table, tell
 from elastream.core.errors import BadInput, ElastreamError
 
@@ -46,6 +46,7 @@ def bench(
     read: FromTopics = None,
     to: ToTopic = None,
     rejected: RejectedTopic = None,
+    ahead: AheadLimit = None,
     create: CreateTopics = False,
     bootstrap: Bootstrap = None,
     json: Json = False,
@@ -80,7 +81,9 @@ def bench(
     from elastream.jobs.topics import look_at_topics
 
     chosen = parse_job(job)
-    topics = parse_topics(chosen, read=read or (), to=to, rejected=rejected, bootstrap=bootstrap)
+    topics = parse_topics(
+        chosen, read=read or (), to=to, rejected=rejected, bootstrap=bootstrap, ahead_s=read_ahead(ahead)
+    )
     refuse_beside_topics(context, topics, ("events", "rate", "option", "duration", "seed"))
     plan = checked(
         BenchPlan(
@@ -166,7 +169,7 @@ def _print(job: str, plan: BenchPlan, result: BenchResult) -> None:
 
 
 def _lines(plan: BenchPlan, result: BenchResult) -> list[tuple[str, str]]:
-    from elastream.cli.terminal.latencies import spelt
+    from elastream.cli.terminal.latencies import late_rows, spelt
     from elastream.cli.terminal.strips import compact
 
     run = result.throughput
@@ -185,6 +188,8 @@ def _lines(plan: BenchPlan, result: BenchResult) -> list[tuple[str, str]]:
                 f"{state.rows:,} rows, {compact(state.bytes)}B at most; a commit takes {state.commit_s * 1000:.0f} ms",
             )
         )
+    if result.late:
+        lines.append(("late", late_rows(result.late)))
     if result.rate_rps is not None:
         lines.append(("delay", f"{spelt(result.delay)}  at {result.rate_rps:,.0f} events/s, from arrival to commit"))
     if result.results is not None:

@@ -10,6 +10,7 @@ import typer
 
 from elastream.cli.parsing.completion import complete_jobs, complete_policies, complete_workloads
 from elastream.cli.parsing.options import (
+    AheadLimit,
     Assignments,
     Bootstrap,
     ConfigFile,
@@ -21,7 +22,7 @@ from elastream.cli.parsing.options import (
     RejectedTopic,
     ToTopic,
 )  # fmt: skip
-from elastream.cli.parsing.topic_options import check_create, choose_sink, refuse_beside_topics
+from elastream.cli.parsing.topic_options import check_create, choose_sink, read_ahead, refuse_beside_topics
 from elastream.cli.terminal.output import console, print_json, print_line, tell
 from elastream.core.errors import BadInput, ElastreamError
 
@@ -100,6 +101,7 @@ def live(
     read: FromTopics = None,
     to: ToTopic = None,
     rejected: RejectedTopic = None,
+    ahead: AheadLimit = None,
     create: CreateTopics = False,
     bootstrap: Bootstrap = None,
     policy: Annotated[
@@ -162,7 +164,9 @@ def live(
     from elastream.jobs.topic_names import parse_topics
 
     built = parse_job(job)
-    topics = parse_topics(built, read=read or (), to=to, rejected=rejected, bootstrap=bootstrap)
+    topics = parse_topics(
+        built, read=read or (), to=to, rejected=rejected, bootstrap=bootstrap, ahead_s=read_ahead(ahead)
+    )
     refuse_beside_topics(context, topics, ("workload", "option", "seed", "time_scale"))
     sink = choose_sink(context, sink, topics)
     check_create(topics, create=create)
@@ -348,11 +352,12 @@ def _as_json(setup: LiveSetup, result: LiveResult, page: Path, kept: Sequence[st
 
 def _latencies(setup: LiveSetup, result: LiveResult) -> list[tuple[str, str]]:
     """How long records and results took, over the whole run."""
-    from elastream.cli.terminal.latencies import spelt
+    from elastream.cli.terminal.latencies import late_rows, spelt
 
     count = f"all {result.delay.count:,.0f} " if result.delay else ""
     which = "that came while it ran" if setup.reads_topics else "of the run"
-    lines = [(f"delay of {count}records {which}, from arrival to commit", spelt(result.delay))]
+    late = [("too late", late_rows(result.late))] if result.late else []
+    lines = [*late, (f"delay of {count}records {which}, from arrival to commit", spelt(result.delay))]
     found = result.results
     # A result that is made of one record has that record's delay: nothing more is to be said.
     if found is not None and found.first != found.last:

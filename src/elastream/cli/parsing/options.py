@@ -63,6 +63,14 @@ RejectedTopic = Annotated[
     str | None,
     typer.Option("--rejected", metavar="TOPIC", help="Write messages that are no events of the job to this topic."),
 ]
+AheadLimit = Annotated[
+    str | None,
+    typer.Option(
+        "--ahead",
+        metavar="DURATION",
+        help="Leave out messages whose event time is further than this ahead of their timestamp. Default: 60s.",
+    ),
+]
 CreateTopics = Annotated[
     bool, typer.Option("--create", help="Create the topics of --to and --rejected if there are none.")
 ]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from elastream.cli.parsing.texts import read_seconds
 from elastream.core.errors import BadInput, UnknownName
 
 if TYPE_CHECKING:
@@ -36,6 +37,11 @@ def choose_sink(context: typer.Context, sink: str, topics: Topics | None) -> str
     if sink not in SINKS:
         raise UnknownName("unknown sink", sink, [name for name in SINKS if name != "kafka"])
     return sink
+
+
+def read_ahead(text: str | None) -> float | None:
+    """How far event times may be ahead, if somebody says so."""
+    return None if text is None else read_seconds(text, "--ahead")
 
 
 def check_create(topics: Topics | None, *, create: bool) -> None:

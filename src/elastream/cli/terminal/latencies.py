@@ -14,3 +14,8 @@ def spelt(latency: Latency | None) -> str:
         return "unknown"
     named = {"p50": latency.p50_s, "p95": latency.p95_s, "p99": latency.p99_s, "max": latency.max_s}
     return "  ".join(f"{name} {value:.2f} s" for name, value in named.items())
+
+
+def late_rows(count: int) -> str:
+    """What is said of rows that were too late, if there are some."""
+    return f"{count:,} rows or more came behind the watermark and were dropped: Spark counts those of a key as one"

@@ -40,10 +40,11 @@ class ChannelNumbers(Skewed):
 
     @property
     def answer(self) -> str:
+        written = "nullif(regexp_extract(url, '(?:^[^&]*[?]|&)channel_id=([^&]*)', 1), '')"
         known = ", ".join(f"'{name}': '{place}'" for place, name in enumerate(_KNOWN))
         return f"""
             SELECT auction, bidder, price, channel,
-                coalesce(MAP {{{known}}}[lower(channel)], string_split(url, 'channel_id=')[2]) AS channel_id,
+                coalesce(MAP {{{known}}}[lower(channel)], {written}) AS channel_id,
                 event_time AS first_time, event_time AS last_time
             FROM bids WHERE channel_id IS NOT NULL
         """

@@ -14,11 +14,16 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
 _NO_HOT_ONES = MappingProxyType({"hotAuctionRatio": "1", "hotSellersRatio": "1", "hotBiddersRatio": "1"})
+# In cents, ten billion dollars: whatever a query makes of so much fits into its numbers, and a day's sum of them too.
+_MOST = 10**12
 _SOUND = {
-    "persons": "id IS NOT NULL AND name IS NOT NULL AND city IS NOT NULL AND state IS NOT NULL",
-    "auctions": "id IS NOT NULL AND seller IS NOT NULL AND category IS NOT NULL",
-    "bids": "auction IS NOT NULL AND bidder IS NOT NULL AND price IS NOT NULL",
+    "persons": "id >= 0 AND name IS NOT NULL AND city IS NOT NULL AND state IS NOT NULL",
+    "auctions": "id >= 0 AND seller >= 0 AND category IS NOT NULL"
+    f" AND coalesce(initial_bid, 0) BETWEEN 0 AND {_MOST} AND coalesce(reserve, 0) BETWEEN 0 AND {_MOST}"
+    " AND expires BETWEEN event_time AND event_time + INTERVAL '366 days'",
+    "bids": f"auction >= 0 AND bidder >= 0 AND price BETWEEN 0 AND {_MOST}",
 }
+"""No number of these is negative, and no auction lasts longer than a year."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +51,8 @@ def best_first() -> Column:
     """An order of bids: by price and, of equal prices, the earliest and the one made first before the others."""
     from pyspark.sql import functions as sf
 
-    return sf.struct("price", -sf.unix_micros("event_time"), -sf.col("offset"))
+    # The least number has no opposite, but it has a complement.
+    return sf.struct("price", -sf.unix_micros("event_time"), sf.bitwise_not("offset"))
 
 
 def microseconds(seconds: float) -> int:

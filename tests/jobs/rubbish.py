@@ -1,0 +1,103 @@
+"""Messages that no job can be sure of: sound ones of a stream with absurd values in every field, and mere bytes."""
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from hypothesis import strategies as some
+
+from elastream.development.kafka.topic_reader import Message
+from elastream.events.options import events, parse_options
+from elastream.events.wire import messages
+
+ARRIVED = datetime(2026, 3, 1, 12, tzinfo=UTC)
+NUMBERS = [
+    *(sign * number for number in (10**6, 10**12, 10**15, 10**18, 2**31, 2**63 - 1, 2**63, 10**30) for sign in (1, -1)),
+    *(0, -1, 0.5, -0.0, 1e308, -1e308),
+]  # fmt: skip
+TIMES = [
+    *(ARRIVED + timedelta(**{unit: sign}) for unit in ("seconds", "hours", "days", "weeks") for sign in (-1, 1)),
+    *(datetime(year, 1, 1, tzinfo=UTC) for year in (1, 1900, 1969, 1970, 1999, 2262, 2263, 9999)),
+]
+TEXTS = [
+    "",
+    " ",
+    "\x00",
+    "\u2028",
+    "é" * 300,
+    "'\"\\`",
+    "https://",
+    "//////",
+    "a/b/c/d/e/f/g",
+    "&channel_id=",
+    "NULL",
+    "%s",
+]
+
+
+def spell(time: datetime) -> str:
+    """As our messages have them; a year has four digits."""
+    return time.strftime("%Y-%m-%dT%H:%M:%S.%fZ").zfill(27)
+
+
+absurd: some.SearchStrategy[Any] = some.one_of(
+    some.none(),
+    some.booleans(),
+    some.sampled_from(NUMBERS),
+    some.integers(-(2**70), 2**70),
+    some.floats(allow_nan=False, allow_infinity=False, allow_subnormal=False),
+    some.sampled_from(TIMES).map(spell),
+    some.sampled_from(TEXTS),
+    some.text(max_size=20),
+    some.lists(some.integers(), max_size=2),
+    some.dictionaries(some.text(max_size=3), some.integers(), max_size=2),
+)
+
+
+def good(given: Mapping[str, str], count: int) -> list[dict[str, Any]]:
+    """Sound events of a stream, as objects of JSON, which came just then."""
+    options = {**given, "epoch": str(int(ARRIVED.timestamp()) - 30)}
+    parsed = parse_options(options)
+    (batch,) = events(options, 0, count).combine_chunks().to_batches()
+    return [json.loads(value) for value in messages(batch, parsed.generator.key_column).values]
+
+
+def spoilt(event: Mapping[str, Any]) -> some.SearchStrategy[bytes]:
+    """An event with some fields that are absurd, or missing."""
+    change = some.dictionaries(some.sampled_from(sorted(event)), absurd, min_size=1, max_size=3)
+    less = some.sets(some.sampled_from(sorted(event)), max_size=1)
+    return some.builds(
+        lambda changed, gone: json.dumps(
+            {name: value for name, value in {**event, **changed}.items() if name not in gone}
+        ).encode(),
+        change,
+        less,
+    )
+
+
+def spell_all(objects: Sequence[Mapping[str, Any]]) -> list[bytes]:
+    """As messages."""
+    return [json.dumps(one).encode() for one in objects]
+
+
+def every_field(event: Mapping[str, Any]) -> list[bytes]:
+    """An event as often as there is an absurd value for one of its fields."""
+    values = [None, *NUMBERS, *map(spell, TIMES), *TEXTS, [], {}, True]
+    return [json.dumps({**event, name: value}).encode() for name in event for value in values]
+
+
+def rubbish(given: Mapping[str, str], size: int) -> some.SearchStrategy[list[bytes]]:
+    """So many messages of a stream, most of them spoilt."""
+    sound = good(given, 40)
+    one = some.sampled_from(sound)
+    message = some.one_of(
+        one.flatmap(spoilt), one.flatmap(spoilt), one.map(lambda event: json.dumps(event).encode()),
+        some.binary(max_size=40),
+    )  # fmt: skip
+    return some.lists(message, min_size=size, max_size=size)
+
+
+def arrived(values: Sequence[bytes]) -> list[Message]:
+    """The messages of a partition."""
+    return [Message(0, offset, int(ARRIVED.timestamp() * 1_000), value) for offset, value in enumerate(values)]
