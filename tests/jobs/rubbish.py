@@ -83,7 +83,7 @@ def spell_all(objects: Sequence[Mapping[str, Any]]) -> list[bytes]:
 
 def every_field(event: Mapping[str, Any]) -> list[bytes]:
     """An event as often as there is an absurd value for one of its fields."""
-    values = [None, *NUMBERS, *map(spell, TIMES), *TEXTS, [], {}, True]
+    values: list[Any] = [None, *NUMBERS, *map(spell, TIMES), *TEXTS, [], {}, True]
     return [json.dumps({**event, name: value}).encode() for name in event for value in values]
 
 
