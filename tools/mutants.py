@@ -37,9 +37,9 @@ class Mutant:
 MUTANTS = (
     Mutant(
         fault="what a query's source has read goes by the batches of another query, with whose name its own begins",
-        file="src/elastream/core/observation.py",
-        before="names = [*(source.name for source in query.sources), *(work.name",
-        after="names = [*(work.name",
+        file="src/elastream/core/batch_windows.py",
+        before='found |= {f"{query.id}/{source.name}": period_s for source in query.sources}',
+        after="pass",
         test="tests/unit/test_batch_windows.py"
         "::test_what_belongs_to_one_query_goes_by_its_own_batches_and_the_pool_by_the_longest",
     ),

@@ -8,7 +8,7 @@ little, however steady the load is. So these windows are at least a batch long, 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from elastream.core.observation import FinishedBatch, Query
 from elastream.core.signals import Signal
@@ -49,6 +49,17 @@ def find_period_s(query: Query, batches: Iterable[FinishedBatch]) -> float:
         return 0.0
     last_s = next((batch.duration_s for batch in reversed(tuple(batches)) if batch.rows != 0), 0.0)
     return max(query.trigger.interval_s or 0.0, last_s)
+
+
+def find_periods_s(queries: Iterable[Query], batches: Callable[[str], Iterable[FinishedBatch]]) -> dict[str, float]:
+    """The same of everything that a reading may be of: queries, their sources and their operators."""
+    found = {}
+    for query in queries:
+        period_s = find_period_s(query, batches(query.id))
+        found[query.id] = period_s
+        found |= {f"{query.id}/{source.name}": period_s for source in query.sources}
+        found |= {f"{query.id}/{work.name}": period_s for work in query.operators}
+    return found
 
 
 def widest_s(window_s: float, period_s: float) -> float:

@@ -18,18 +18,9 @@ from copy import copy
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from elastream.core.batch_windows import MOVED_BY_BATCHES, find_period_s, widest_s
+from elastream.core.batch_windows import MOVED_BY_BATCHES, find_periods_s, widest_s
 from elastream.core.decision import Decision
-from elastream.core.observation import (
-    FinishedBatch,
-    LongestTask,
-    Observation,
-    Pool,
-    Query,
-    Reading,
-    readings,
-    subjects,
-)
+from elastream.core.observation import FinishedBatch, LongestTask, Observation, Pool, Query, Reading, readings
 from elastream.core.series import Series
 from elastream.core.signals import Signal
 
@@ -109,12 +100,7 @@ class Knowledge:
                     series[signal, subject] = found = Series()
                 found.add(reading)
         self._fold_batches(now)
-        self._periods_s = {
-            subject: period_s
-            for query in now.queries
-            for period_s in (find_period_s(query, self.batches(query.id)),)
-            for subject in subjects(query)
-        }
+        self._periods_s = find_periods_s(now.queries, self.batches)
         self._finish_actions(now)
         if now.at_s - self._pruned_s >= _PRUNE_EVERY_S:
             self._prune(now)

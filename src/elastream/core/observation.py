@@ -393,10 +393,3 @@ def readings(now: Observation) -> Iterator[tuple[Signal, str, Reading | None]]:
             yield Signal.BUSY_TIME, subject, work.busy_s
             yield Signal.BACKPRESSURE_TIME, subject, work.backpressure_s
             yield Signal.QUEUE, subject, work.queue
-
-
-def subjects(query: Query) -> Iterator[str]:
-    """Of what `readings` tells something: a query itself, its sources and its operators."""
-    yield query.id
-    names = [*(source.name for source in query.sources), *(work.name for work in query.operators)]
-    yield from (f"{query.id}/{name}" for name in names)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -9,13 +10,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from elastream.attachment import attach
 from elastream.attachment.assembly import CALMING, GUARDS
 from elastream.config.guards import guard_key
 from elastream.core.protocols import Journal
-from elastream.daemons.stderr import stderr_to
 from elastream.development.cluster.daemon_settings import JAVA_OPTIONS, LITTLE_WORK
 from elastream.development.cluster.driver import DriverEnvironment, settings_for_driver
 from elastream.development.cluster.finder import Master
+from elastream.development.cluster.local_cluster import ClusterSettings, LocalCluster
+from elastream.development.kafka.jars import connector_jars
 from elastream.evaluation.series import RunSeries
 from elastream.evaluation.summary import summarise
 from elastream.experiments.experiment import LiveJob, NamedSettings
@@ -33,6 +36,7 @@ from elastream.jobs.topic_judging import judge_run, topic_delay
 from elastream.journal.reader import read
 from elastream.render.page.page import write_page
 from elastream.spark.admission import require_admission
+from elastream.spark.session import configure
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -99,8 +103,6 @@ class RunView(Journal, Protocol):
 
 def run_live(setup: LiveSetup, folder: Path, view: RunView) -> LiveResult:
     """Start a cluster, run the query under the policy until its input ends, judge the output, keep the results."""
-    from elastream.attachment import attach
-
     experiment, subject = setup.experiment, setup.subject
     series = RunSeries(tick_s=experiment.tick_s)
     # What was told at the start is what is measured, whatever is set elsewhere.
@@ -180,8 +182,6 @@ def _await_least(setup: LiveSetup, handle: Attachment | SwitchedOff) -> None:
 def _session(setup: LiveSetup, folder: Path, view: RunView) -> Iterator[SparkSession]:
     from pyspark.sql import SparkSession
 
-    from elastream.spark.session import configure
-
     with _cluster(setup, view) as settings:
         view.begin("starting a Spark session")
         builder = SparkSession.builder.appName("elastream-live").config("spark.executor.memory", EXECUTOR_MEMORY)
@@ -192,7 +192,7 @@ def _session(setup: LiveSetup, folder: Path, view: RunView) -> Iterator[SparkSes
         builder = builder.config(map={**settings_of(setup.executors[1]), **_connector(setup, view), **settings})
         builder = configure(builder, setup.executors)
         # A JVM tells of its modules before it has read where to log.
-        with stderr_to(folder / "driver-stderr.log"):
+        with _stderr_to(folder / "driver-stderr.log"):
             _require_admission(builder._options)
             spark = builder.getOrCreate()
         try:
@@ -220,8 +220,6 @@ def _connector(setup: LiveSetup, view: RunView) -> dict[str, str]:
     """What writing to Kafka needs."""
     if setup.topics is None:
         return {}
-    from elastream.development.kafka.jars import connector_jars
-
     return {"spark.jars": ",".join(map(str, connector_jars(lambda text: view.note(text, ()))))}
 
 
@@ -241,11 +239,23 @@ def _cluster(setup: LiveSetup, view: RunView) -> Iterator[dict[str, str]]:
     if setup.master is not None:
         yield from _joined(setup.master)
         return
-    from elastream.development.cluster.local_cluster import ClusterSettings, LocalCluster
-
     most = setup.executors[1]
     view.begin(f"starting a cluster with room for {most} executors")
     cores = -(-most // 2)
     with LocalCluster(ClusterSettings(workers=2, cores=cores, memory=f"{cores}g")) as cluster:
         view.note(f"{cluster.master} is up: ", [f"{name} pid {pid}" for name, pid in cluster.pids.items()])
         yield cluster.settings_for_driver()
+
+
+@contextmanager
+def _stderr_to(file: Path) -> Iterator[None]:
+    """Processes that are started meanwhile write there for as long as they live, and not over a picture."""
+    kept = os.dup(2)
+    to = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        os.dup2(to, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(to)

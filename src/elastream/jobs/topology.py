@@ -16,6 +16,8 @@ from elastream.jobs.inputs import embedded, sound, stream_options
 from elastream.jobs.job import Job, build_query
 from elastream.jobs.output import writer
 from elastream.jobs.running import events_to_come, run_to_the_end
+from elastream.spark.jvm.listener import JvmListener
+from elastream.spark.observe.operator_totals import OperatorTotals
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -46,8 +48,6 @@ class JobTopology:
 
 def topology_of(spark: SparkSession, job: Job, folder: Path) -> JobTopology:
     """Run the job on some events and look on, as an autoscaler does."""
-    from elastream.spark.jvm.listener import JvmListener
-
     # What waits for a watermark is to come out too.
     options = {**job.result.flush, **FEW}
     watch = JvmListener.install(spark, asks_kafka=False)
@@ -68,8 +68,6 @@ class _Looking:
     """Folds what is seen of one query."""
 
     def __init__(self, watch: JvmListener) -> None:
-        from elastream.spark.observe.operator_totals import OperatorTotals
-
         self._watch = watch
         self._works = OperatorTotals()
         self._sources: Sequence[SourceSeen] = ()

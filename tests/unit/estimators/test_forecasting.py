@@ -15,12 +15,11 @@ from elastream.estimators.forecasting.analog import analog
 from elastream.estimators.forecasting.arima import Arima
 from elastream.estimators.forecasting.autoregression import autoregression
 from elastream.estimators.forecasting.bound import factor, with_outcome
-from elastream.estimators.forecasting.checked import Checked
+from elastream.estimators.forecasting.checked import Checked, straight_line
 from elastream.estimators.forecasting.day_profile import day_profile
 from elastream.estimators.forecasting.forecast import Forecast, wape
 from elastream.estimators.forecasting.hedge import Hedge
 from elastream.estimators.forecasting.holt import ALPHAS, BETAS, DAMPINGS, holt
-from elastream.estimators.forecasting.straight_line import straight_line
 
 Floats = npt.NDArray[np.float64]
 

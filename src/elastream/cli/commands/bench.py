@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import asdict
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.table import Table
 
 from elastream.cli.parsing.completion import complete_jobs
+from elastream.cli.parsing.event_options import read_event_options
 from elastream.cli.parsing.options import AheadLimit, Bootstrap, CreateTopics, FromTopics, Json, RejectedTopic, ToTopic
+from elastream.cli.parsing.texts import read_seconds
 from elastream.cli.parsing.topic_options import check_create, choose_sink, read_ahead, refuse_beside_topics
+from elastream.cli.terminal.latencies import format_latency, late_rows
 from elastream.cli.terminal.output import console, print_json, print_line, print_table, tell
+from elastream.cli.terminal.progress import Progress
+from elastream.cli.terminal.strips import compact
 from elastream.core.errors import BadInput, ElastreamError
+from elastream.core.quantity import parse_quantity
+from elastream.development.kafka.jars import connector_jars
+from elastream.jobs.local import local_spark
+from elastream.jobs.topic_names import parse_topics
 
 if TYPE_CHECKING:
     from elastream.jobs.benching import BenchPlan, BenchResult
@@ -73,11 +86,8 @@ def bench(
 
     elastream bench nexmark-q8 --from persons=people --from auctions=auctions --bootstrap localhost:9092
     """
-    from elastream.cli.parsing.event_options import read_event_options
-    from elastream.cli.parsing.texts import read_seconds
     from elastream.jobs.benching import BenchPlan, checked
     from elastream.jobs.catalogue import parse_job
-    from elastream.jobs.topic_names import parse_topics
     from elastream.jobs.topics import look_at_topics
 
     chosen = parse_job(job)
@@ -110,8 +120,6 @@ def bench(
 
 
 def _number(text: str, flag: str) -> float:
-    from elastream.core.quantity import parse_quantity
-
     try:
         quantity = parse_quantity(text)
     except BadInput as wrong:
@@ -122,16 +130,10 @@ def _number(text: str, flag: str) -> float:
 
 
 def _run(plan: BenchPlan, held: Held | None, *, quiet: bool) -> BenchResult:
-    from tempfile import TemporaryDirectory
-
-    from elastream.cli.terminal.progress import Progress
     from elastream.jobs.benching import bench as measure
-    from elastream.jobs.local import local_spark
 
     jars: list[Path] = []
     if plan.topics is not None:
-        from elastream.development.kafka.jars import connector_jars
-
         jars = connector_jars(tell)
     with TemporaryDirectory(prefix="elastream-bench-") as name, Progress(_parts(plan), 1.0, quiet=quiet) as progress:
         folder, begun = Path(name), [""]
@@ -155,8 +157,6 @@ def _parts(plan: BenchPlan) -> int:
 
 
 def _print(job: str, plan: BenchPlan, result: BenchResult) -> None:
-    from rich.table import Table
-
     screen = console()
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column(job, no_wrap=True)
@@ -169,9 +169,6 @@ def _print(job: str, plan: BenchPlan, result: BenchResult) -> None:
 
 
 def _lines(plan: BenchPlan, result: BenchResult) -> list[tuple[str, str]]:
-    from elastream.cli.terminal.latencies import late_rows, spelt
-    from elastream.cli.terminal.strips import compact
-
     run = result.throughput
     after = "unknown, there was one batch" if run.rps is None else f"{run.rps:,.0f} events/s after the first batch"
     lines = [
@@ -191,10 +188,12 @@ def _lines(plan: BenchPlan, result: BenchResult) -> list[tuple[str, str]]:
     if result.late:
         lines.append(("late", late_rows(result.late)))
     if result.rate_rps is not None:
-        lines.append(("delay", f"{spelt(result.delay)}  at {result.rate_rps:,.0f} events/s, from arrival to commit"))
+        delay = format_latency(result.delay)
+        lines.append(("delay", f"{delay}  at {result.rate_rps:,.0f} events/s, from arrival to commit"))
     if result.results is not None:
-        lines.append(("result latency", f"{spelt(result.results.first)}  from a result's first input to its commit"))
-        lines.append(("last to result", f"{spelt(result.results.last)}  from its last input"))
+        first = format_latency(result.results.first)
+        lines.append(("result latency", f"{first}  from a result's first input to its commit"))
+        lines.append(("last to result", f"{format_latency(result.results.last)}  from its last input"))
         if result.results.flushed:
             more = f"{result.results.flushed:,} results left out: the end of the input let them out, not their time"
             lines.append(("", f"{more}; --duration or --option timeFactor=N shows more of them"))
@@ -202,14 +201,10 @@ def _lines(plan: BenchPlan, result: BenchResult) -> list[tuple[str, str]]:
 
 
 def _slots() -> int:
-    import os
-
     return os.cpu_count() or 1
 
 
 def _as_json(job: str, plan: BenchPlan, result: BenchResult) -> dict[str, Any]:
-    from dataclasses import asdict
-
     measured = asdict(result)
     measured["verdicts"] = [verdict._asdict() for verdict in result.verdicts]
     return {"job": job, "sink": plan.sink, "seed": plan.seed, "slots": _slots(), **measured}

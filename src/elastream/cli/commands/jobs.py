@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import inspect
 import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.table import Table
+from rich.text import Text
 
 from elastream.cli.parsing.completion import complete_jobs
 from elastream.cli.parsing.options import Json
+from elastream.cli.terminal.graph import ASCII, LINES, graph
 from elastream.cli.terminal.output import console, is_drawable, print_json, print_table, tell
+from elastream.cli.terminal.settings_table import print_settings, settings_json
 from elastream.core.errors import BadInput
+from elastream.jobs.local import local_spark
 
 if TYPE_CHECKING:
     from elastream.jobs.job import Job, Stream
@@ -51,8 +58,6 @@ def jobs(
 
 
 def _list(*, json: bool) -> None:
-    from rich.table import Table
-
     from elastream.jobs.catalogue import jobs as known
 
     built = {name: job for name in known.names() if (job := _default(name)) is not None}
@@ -84,7 +89,6 @@ def _default(name: str) -> Job | None:
 
 
 def _about(name: str, job: Job) -> dict[str, Any]:
-    from elastream.cli.terminal.settings_table import settings_json
     from elastream.jobs.catalogue import jobs as known
     from elastream.jobs.inputs import shares
 
@@ -110,9 +114,6 @@ def _mode(job: Job) -> str:
 
 
 def _show(name: str, *, json: bool) -> None:
-    from rich.text import Text
-
-    from elastream.cli.terminal.settings_table import print_settings
     from elastream.jobs.catalogue import jobs as known
     from elastream.jobs.catalogue import require_class
     from elastream.jobs.inputs import shares
@@ -161,10 +162,6 @@ def _draw(text: str, *, json: bool) -> None:
     if json:
         print_json(_as_json(found))
         return
-    from rich.text import Text
-
-    from elastream.cli.terminal.graph import ASCII, LINES, graph
-
     screen = console()
     rows = graph(found.topology, LINES if is_drawable(LINES, screen.encoding) else ASCII)
     wide = max(len(row.drawn) for row in rows)
@@ -177,11 +174,7 @@ def _draw(text: str, *, json: bool) -> None:
 
 
 def _observed(text: str) -> JobTopology:
-    from pathlib import Path
-    from tempfile import TemporaryDirectory
-
     from elastream.jobs.catalogue import parse_job
-    from elastream.jobs.local import local_spark
     from elastream.jobs.topology import topology_of
 
     job = parse_job(text)

@@ -8,12 +8,11 @@ import typer
 from elastream.cli.parsing.options import Json
 from elastream.cli.terminal.daemons import option, stop_and_tell, tell_status
 from elastream.cli.terminal.output import console, print_json, tell
-from elastream.development.kafka.folder import BrokerError, BrokerFolder, standing_folder
+from elastream.development.kafka.folder import BrokerError, BrokerFolder, BrokerStatus, standing_folder
+from elastream.development.kafka.folder import status as look
 from elastream.development.kafka.jars import silently
 from elastream.development.kafka.local_broker import BrokerSettings
 from elastream.development.kafka.local_broker import up as start
-from elastream.development.kafka.status import BrokerStatus
-from elastream.development.kafka.status import status as look
 
 Folder = Annotated[
     Path | None,

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from elastream.attachment.assembly import GUARDS
 from elastream.cli.parsing.completion import complete_jobs, complete_policies, complete_workloads
+from elastream.cli.parsing.event_options import read_event_options
 from elastream.cli.parsing.options import (
     AheadLimit,
     Assignments,
@@ -22,13 +25,22 @@ from elastream.cli.parsing.options import (
     RejectedTopic,
     ToTopic,
 )  # fmt: skip
+from elastream.cli.parsing.setting_sources import SettingSources, read_flags
+from elastream.cli.parsing.texts import read_seconds
 from elastream.cli.parsing.topic_options import check_create, choose_sink, read_ahead, refuse_beside_topics
+from elastream.cli.terminal.latencies import format_latency, late_rows
+from elastream.cli.terminal.live_view import LiveView
 from elastream.cli.terminal.output import console, print_json, print_line, tell
+from elastream.config import settings_of
+from elastream.core.bounds import spell_bounds
 from elastream.core.errors import BadInput, ElastreamError
+from elastream.core.quantity import parse_quantity
+from elastream.experiments.experiment import ExecutorBounds, Experiment, LiveJob, NamedSettings, write_settings
+from elastream.experiments.named_settings import choose_guards
+from elastream.jobs.topic_names import parse_topics
+from elastream.policies import policies
 
 if TYPE_CHECKING:
-    from elastream.cli.parsing.setting_sources import SettingSources
-    from elastream.cli.terminal.live_view import LiveView
     from elastream.config import Resolution
     from elastream.experiments.live_run import LiveResult
     from elastream.experiments.live_setup import LiveSetup
@@ -159,9 +171,7 @@ def live(
 
     elastream live --workload 'constant(2k) + spike(3k, at=60s, for=20s)' --slo 10s --out runs/live
     """
-    from elastream.cli.parsing.setting_sources import read_flags
     from elastream.jobs.catalogue import parse_job
-    from elastream.jobs.topic_names import parse_topics
 
     built = parse_job(job)
     topics = parse_topics(
@@ -190,9 +200,6 @@ def read_sources(
     conf: Sequence[str] | None = None,
 ) -> SettingSources:
     """Where the settings of a live run come from."""
-    from elastream.attachment.assembly import GUARDS
-    from elastream.cli.parsing.setting_sources import SettingSources
-
     return SettingSources(flags, config, assignments, conf, defaults={**GUARDS, **SETTINGS})
 
 
@@ -214,14 +221,8 @@ def planned(
     cold: bool,
 ) -> LiveSetup:
     """Read and check everything before anything is started."""
-    from elastream.cli.parsing.event_options import read_event_options
-    from elastream.cli.parsing.texts import read_seconds
-    from elastream.config import settings_of
-    from elastream.experiments.experiment import ExecutorBounds, Experiment, LiveJob, NamedSettings, write_settings
     from elastream.experiments.live_setup import set_up_live
-    from elastream.experiments.named_settings import choose_guards
     from elastream.jobs.catalogue import jobs, parse_job
-    from elastream.policies import policies
 
     found = sources.resolve()
     settings = found.settings
@@ -276,8 +277,6 @@ def _others(found: Resolution) -> dict[str, Any]:
 
 def _capacity(text: str) -> float | None:
     """Rows/s that a slot is limited to, or None if it is not."""
-    from elastream.core.quantity import parse_quantity
-
     if text == "real":
         return None
     try:
@@ -291,10 +290,6 @@ def _capacity(text: str) -> float | None:
 
 def run(setup: LiveSetup, out: Path | None, *, json: bool = False) -> None:
     """Run, show, judge, and leave a page behind."""
-    from tempfile import mkdtemp
-
-    from elastream.cli.terminal.live_view import LiveView
-    from elastream.core.bounds import spell_bounds
     from elastream.experiments.live_run import run_live
 
     folder = out if out is not None else Path(mkdtemp(prefix="elastream-live-"))
@@ -320,7 +315,7 @@ def run(setup: LiveSetup, out: Path | None, *, json: bool = False) -> None:
 def _report(setup: LiveSetup, result: LiveResult, view: LiveView, folder: Path, *, json: bool) -> None:
     judged = [verdict.sentence for verdict in result.verdicts]
     times = _latencies(setup, result)
-    page = result.draw_page([*judged, *(f"{what}: {spelt}" for what, spelt in times)])
+    page = result.draw_page([*judged, *(f"{what}: {taken}" for what, taken in times)])
     if json:
         print_json(_as_json(setup, result, page, view.verdict()))
     else:
@@ -328,9 +323,9 @@ def _report(setup: LiveSetup, result: LiveResult, view: LiveView, folder: Path, 
         screen.print()
         for line in [*judged, *view.verdict()]:
             print_line(screen, line)
-        for what, spelt in times:
+        for what, taken in times:
             print_line(screen, what)
-            print_line(screen, f"  {spelt}")
+            print_line(screen, f"  {taken}")
         print_line(screen, f"the run as a page: {page}")
         print_line(screen, f"why, as sentences: elastream why {folder}")
     for verdict in result.verdicts:
@@ -352,17 +347,15 @@ def _as_json(setup: LiveSetup, result: LiveResult, page: Path, kept: Sequence[st
 
 def _latencies(setup: LiveSetup, result: LiveResult) -> list[tuple[str, str]]:
     """How long records and results took, over the whole run."""
-    from elastream.cli.terminal.latencies import late_rows, spelt
-
     count = f"all {result.delay.count:,.0f} " if result.delay else ""
     which = "that came while it ran" if setup.reads_topics else "of the run"
     late = [("too late", late_rows(result.late))] if result.late else []
-    lines = [*late, (f"delay of {count}records {which}, from arrival to commit", spelt(result.delay))]
+    lines = [*late, (f"delay of {count}records {which}, from arrival to commit", format_latency(result.delay))]
     found = result.results
     # A result that is made of one record has that record's delay: nothing more is to be said.
     if found is not None and found.first != found.last:
-        lines.append(("result latency, from a result's first input to its commit", spelt(found.first)))
-        lines.append(("the same from its last input", spelt(found.last)))
+        lines.append(("result latency, from a result's first input to its commit", format_latency(found.first)))
+        lines.append(("the same from its last input", format_latency(found.last)))
         if found.flushed:
             lines.append(("left out there", f"{found.flushed:,} results that the end of the input let out"))
     return lines

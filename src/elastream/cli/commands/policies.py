@@ -6,16 +6,25 @@ import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.table import Table
+from rich.text import Text
 
 from elastream.cli.parsing.completion import complete_policies
 from elastream.cli.parsing.options import Json
 from elastream.cli.terminal.output import console, print_json, print_table
+from elastream.cli.terminal.settings_table import default_text, print_settings, settings_json
+from elastream.core.needs import find_caution, fit
+from elastream.policies import policies as known
+from elastream.registry.settings import shown_name
+from elastream.simulator.continuous.model import DataflowModel, Feed, LogModel, OperatorModel, PlacesModel, own_pools
+from elastream.simulator.continuous.platform import SimulatedDataflow
+from elastream.simulator.continuous.platform import provides as signals_of
+from elastream.simulator.microbatch.platform import SimulatedSpark
+from elastream.spark.observe.observer import PROVIDES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from collections.abc import Set as AbstractSet
-
-    from rich.table import Table
 
     from elastream.core.needs import Fit, Need
     from elastream.core.protocols import Policy
@@ -45,10 +54,6 @@ def policies(
 
 def platforms() -> dict[str, frozenset[Signal]]:
     """What each platform provides: the simulator's two engines, micro-batch and continuous, and Spark itself."""
-    from elastream.simulator.continuous.platform import SimulatedDataflow
-    from elastream.simulator.microbatch.platform import SimulatedSpark
-    from elastream.spark.observe.observer import PROVIDES
-
     return {
         SimulatedSpark.name: SimulatedSpark.provides,
         SimulatedDataflow.name: _dataflow_signals(),
@@ -58,29 +63,16 @@ def platforms() -> dict[str, frozenset[Signal]]:
 
 def _dataflow_signals() -> frozenset[Signal]:
     """Of a job with bounded buffers on nodes that are known: without either, the continuous engine provides less."""
-    from elastream.simulator.continuous.model import (
-        DataflowModel,
-        Feed,
-        LogModel,
-        OperatorModel,
-        PlacesModel,
-        own_pools,
-    )
-    from elastream.simulator.continuous.platform import provides
-
     operators = (OperatorModel(name="map", after=(Feed("log"),), rate_rps=1.0, buffer=1.0),)
     pools = own_pools(operators)
     nodes = tuple(f"node-{number}" for number in range(sum(pool.initial_workers for pool in pools.values())))
     log = LogModel(name="log")
-    return provides(
+    return signals_of(
         DataflowModel(name="any", logs=(log,), operators=operators, pools=pools, places=PlacesModel(nodes=nodes))
     )
 
 
 def _list(*, json: bool) -> None:
-    from elastream.cli.terminal.settings_table import settings_json
-    from elastream.policies import policies as known
-
     if json:
         listed = [
             {
@@ -105,12 +97,6 @@ def _list(*, json: bool) -> None:
 
 def _about_all() -> Table:
     """Every policy with where it comes from, its settings and their defaults; of a preset, what it changes."""
-    from rich.text import Text
-
-    from elastream.cli.terminal.settings_table import default_text
-    from elastream.policies import policies as known
-    from elastream.registry.settings import shown_name
-
     table = _table("policy", "what it does, where it comes from, its settings")
     for name in known.names():
         of = _preset_of(name)
@@ -124,8 +110,6 @@ def _about_all() -> Table:
 
 def _preset_of(name: str) -> str | None:
     """The policy that a preset gives other defaults to."""
-    from elastream.policies import policies as known
-
     presets = known.presets()
     if name not in presets:
         return None
@@ -134,8 +118,6 @@ def _preset_of(name: str) -> str | None:
 
 def _fits_of_all() -> Table:
     """Every policy on every platform: as published, with what stands in, or why not."""
-    from elastream.policies import policies as known
-
     table = _table("policy", *(f"on {platform}" for platform in platforms()))
     for name in known.names():
         table.add_row(name, *_fits(name).values())
@@ -143,8 +125,6 @@ def _fits_of_all() -> Table:
 
 
 def _table(first: str, *others: str) -> Table:
-    from rich.table import Table
-
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column(first, no_wrap=True)
     for heading in others:
@@ -158,17 +138,10 @@ def _origin(name: str) -> str:
 
 
 def _module_doc(name: str) -> str:
-    from elastream.policies import policies as known
-
     return (sys.modules[known.get(name).__module__].__doc__ or "").strip()
 
 
 def _show(name: str, *, json: bool) -> None:
-    from rich.text import Text
-
-    from elastream.cli.terminal.settings_table import print_settings, settings_json
-    from elastream.policies import policies as known
-
     settings, fits = known.settings(name), _fits(name)
     about = " ".join(_module_doc(name).split())
     _, needs = _usual(name)
@@ -189,8 +162,6 @@ def _show(name: str, *, json: bool) -> None:
 
 def _usual(name: str) -> tuple[Policy[Any] | None, tuple[Need, ...]]:
     """A policy with its defaults, and what it cannot do without."""
-    from elastream.policies import policies as known
-
     try:
         policy = known.build(name)
         return policy, policy.needs
@@ -200,8 +171,6 @@ def _usual(name: str) -> tuple[Policy[Any] | None, tuple[Need, ...]]:
 
 
 def _fits(name: str) -> dict[str, str]:
-    from elastream.core.needs import find_caution, fit
-
     policy, needs = _usual(name)
     return {
         platform: _sentence(fit(needs, provides), _lacking(name, provides), find_caution(policy, provides))
@@ -219,8 +188,6 @@ def _sentence(found: Fit, lacks: Sequence[Signal], caution: str | None) -> str:
 
 def _lacking(name: str, provides: AbstractSet[Signal]) -> list[Signal]:
     """Of the signals that a policy can do without, and says it is better with, those that a platform lacks."""
-    from elastream.policies import policies as known
-
     return [signal for signal in getattr(known.get(name), "uses", ()) if signal not in provides]
 
 

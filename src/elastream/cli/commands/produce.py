@@ -7,6 +7,7 @@ import signal
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,16 +15,20 @@ import typer
 
 from elastream.cli.parsing.completion import complete_workloads
 from elastream.cli.parsing.options import Bootstrap, Json
-from elastream.cli.parsing.pairs import read_pairs
+from elastream.cli.parsing.texts import read_pairs
 from elastream.cli.terminal.output import console, print_json, print_line, tell
+from elastream.cli.terminal.produce_view import ProduceView
+from elastream.core.callform import is_class_path, parse_call
 from elastream.core.errors import BadInput, ElastreamError, UnknownName
+from elastream.development.kafka.contact import Troubles
+from elastream.development.kafka.finder import read_bootstrap
+from elastream.development.kafka.producer_client import Target, connect, read_client_file, topic_partitions
+from elastream.development.kafka.topics import create_topic
 
 if TYPE_CHECKING:
     from confluent_kafka import Producer
 
-    from elastream.development.kafka.contact import Troubles
     from elastream.development.kafka.producer import Production
-    from elastream.development.kafka.producer_client import Target
     from elastream.jobs.job import Job, Stream
 
 
@@ -94,10 +99,7 @@ def produce(
 
     elastream produce keyed --workload 'constant(5k)' --bootstrap kafka:9093 --client-config kafka.properties
     """
-    from elastream.development.kafka.contact import Troubles
-    from elastream.development.kafka.finder import read_bootstrap
     from elastream.development.kafka.producer import Production, start_of
-    from elastream.development.kafka.producer_client import Target, connect, read_client_file
     from elastream.events.options import parse_options
 
     made, more = _source_options(source, workload, read_pairs(option or (), "--option"))
@@ -137,7 +139,6 @@ def _of_job(source: str) -> tuple[Job, Stream] | None:
 
     `package.module:Class` alone may be a generator of others, and is one unless it is a job.
     """
-    from elastream.core.callform import is_class_path, parse_call
     from elastream.jobs.catalogue import jobs, require_class
 
     text, name = _split_stream(source)
@@ -190,9 +191,6 @@ def _source_options(source: str, workload: str, more: Mapping[str, str]) -> tupl
 
 
 def _partitions(producer: Producer, target: Target, troubles: Troubles, wanted: int | None, *, create: bool) -> int:
-    from elastream.development.kafka.producer_client import topic_partitions
-    from elastream.development.kafka.topics import create_topic
-
     found = topic_partitions(producer, target, troubles)
     if found is None and not create:
         raise ElastreamError(f"{target.bootstrap}: there is no topic {target.topic!r}; --create makes it")
@@ -208,9 +206,6 @@ def _partitions(producer: Producer, target: Target, troubles: Troubles, wanted: 
 
 
 def _run(producer: Producer, troubles: Troubles, production: Production, *, json: bool) -> None:
-    from dataclasses import asdict
-
-    from elastream.cli.terminal.produce_view import ProduceView
     from elastream.development.kafka.producer import ProducerRun
 
     with _signals() as caught, ProduceView(paced=production.paced) as view:

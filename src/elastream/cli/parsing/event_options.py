@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from elastream.cli.parsing.pairs import read_pairs
+from elastream.cli.parsing.texts import read_pairs
 from elastream.core.errors import BadInput, UnknownName
 
 if TYPE_CHECKING:

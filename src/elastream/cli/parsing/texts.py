@@ -1,4 +1,4 @@
-"""Options in words: durations, bounds and guards, each with an error that names its option."""
+"""Options in words: durations, pairs and guards, each with an error that names its option."""
 
 import re
 from collections.abc import Sequence
@@ -39,4 +39,18 @@ def read_guards(texts: Sequence[str]) -> dict[str, dict[str, object]]:
         if name in found:
             raise BadInput(f"guard {guard_name(name)} is given twice")
         found[name] = dict(guard_setting(name, key, value) for key, value in read_arguments(call).items())
+    return found
+
+
+def read_pairs(texts: Sequence[str], flag: str) -> dict[str, str]:
+    """Keys and values; a key may stand once."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            # Without its text: what stands there may be a secret.
+            raise BadInput(f"{flag}: write it as KEY=VALUE")
+        if name.strip() in found:
+            raise BadInput(f"{flag} {name.strip()}: it is given twice")
+        found[name.strip()] = value
     return found

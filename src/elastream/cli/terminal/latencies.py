@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from elastream.jobs.latency import Latency
 
 
-def spelt(latency: Latency | None) -> str:
+def format_latency(latency: Latency | None) -> str:
     """What so many of a hundred do not exceed."""
     if latency is None:
         return "unknown"

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from elastream.core.errors import BadInput
-from elastream.development.kafka.folder import BrokerFolder, standing_folder
-from elastream.development.kafka.status import status
+from elastream.development.kafka.folder import BrokerFolder, standing_folder, status
 
 
 def read_bootstrap(text: str | None) -> str:

@@ -1,8 +1,8 @@
-"""Where a broker of one's own keeps its state and its data."""
+"""Where a broker of one's own keeps its state and its data, and what runs of it."""
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from elastream.core.errors import ElastreamError
 from elastream.daemons.state_folder import DaemonState, StateFolder, standing
@@ -62,3 +62,34 @@ class BrokerFolder(StateFolder[BrokerState]):
 def standing_folder() -> BrokerFolder:
     """Where `elastream kafka up` puts the broker unless told otherwise."""
     return standing(BrokerFolder)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerStatus:
+    """A look at the processes."""
+
+    folder: BrokerFolder
+    state: BrokerState | None
+    running: frozenset[str]
+
+    @property
+    def is_up(self) -> bool:
+        """Whether it can be written and read."""
+        return self.state is not None and self.state.is_up and "broker" in self.running
+
+    def to_json(self) -> dict[str, Any]:
+        where = {"up": self.is_up, "folder": str(self.folder.path)}
+        if self.state is None:
+            return where
+        return where | {
+            "bootstrap": self.state.bootstrap,
+            "heap": self.state.heap,
+            "log": str(self.folder.log_file),
+            "processes": self.state.listed(self.running),
+        }
+
+
+def status(folder: BrokerFolder) -> BrokerStatus:
+    """Look at the broker of a folder."""
+    state = folder.read()
+    return BrokerStatus(folder=folder, state=state, running=frozenset() if state is None else state.running())

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from elastream.estimators.forecasting.forecast import Forecast, wape
-from elastream.estimators.forecasting.straight_line import straight_line
+from elastream.estimators.regression import Regression
 from elastream.estimators.steps import Steps
 
 State = dict[str, Any]
@@ -110,3 +110,18 @@ class Checked:
 
     def _line(self, points: Sequence[tuple[float, float]], at_s: float) -> Forecast | None:
         return straight_line(points, now_s=at_s, step_s=self.forecaster.step_s, horizon_s=self.forecaster.horizon_s)
+
+
+def straight_line(
+    points: Sequence[tuple[float, float]], *, now_s: float, step_s: float, horizon_s: float
+) -> Forecast | None:
+    """The slope of the last minutes, carried on and never below 0; None without a point.
+
+    Measured at 3.4 times the error of the last value.
+    """
+    line = Regression.of(points)
+    if not line.n:
+        return None
+    middles = [(number + 0.5) * step_s for number in range(max(1, round(horizon_s / step_s)))]
+    rates = [line.mean_y if (rate := line.at(now_s + ahead_s)) is None else rate for ahead_s in middles]
+    return Forecast(step_s, [max(0.0, rate) for rate in rates])
