@@ -36,6 +36,14 @@ class Mutant:
 
 MUTANTS = (
     Mutant(
+        fault="a budget counts no workers that are starting, which the numbers of a run do",
+        file="src/elastream/core/guards/budget.py",
+        before="count_paid(now) * elapsed_s",
+        after="sum(pool.ready + pool.leaving for pool in now.pools) * elapsed_s",
+        test="tests/unit/guards/test_budget.py"
+        "::test_workers_cost_from_their_request_until_they_have_left_as_the_numbers_of_a_run_say",
+    ),
+    Mutant(
         fault="what a query's source has read goes by the batches of another query, with whose name its own begins",
         file="src/elastream/core/batch_windows.py",
         before='found |= {f"{query.id}/{source.name}": period_s for source in query.sources}',
@@ -1470,7 +1478,7 @@ MUTANTS = (
     ),
     Mutant(
         fault="executors are paid for when they are ready, and not from their request",
-        file="src/elastream/evaluation/measures.py",
+        file="src/elastream/core/paid.py",
         before="max(pool.requested, pool.ready) + pool.leaving",
         after="pool.ready + pool.leaving",
         test="tests/unit/evaluation/test_measures.py::test_workers_are_paid_for_from_their_request_until_they_have_left",

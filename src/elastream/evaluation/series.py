@@ -6,13 +6,13 @@ from typing import Literal, get_args
 
 from elastream.core.decision import Kind
 from elastream.core.observation import Observation
+from elastream.core.paid import count_paid
 from elastream.core.slo import Judged, worst_of
 from elastream.core.tick import Tick
 from elastream.evaluation.actions import ActionCount
 from elastream.evaluation.measures import (
     Value,
     count_leaving,
-    count_paid,
     count_ready,
     count_wanted,
     find_slowest,

@@ -6,9 +6,9 @@ import pytest
 
 from elastream.core.decision import Decision
 from elastream.core.observation import Observation
+from elastream.core.paid import count_paid
 from elastream.evaluation.actions import ActionCount
 from elastream.evaluation.measures import (
-    count_paid,
     count_wanted,
     find_slowest,
     living_queries,

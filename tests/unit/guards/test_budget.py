@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -18,9 +19,13 @@ def spent_after(guard: Budget, *looks: Observation) -> Spending:
     return memory
 
 
-def test_workers_cost_while_they_are_ready_or_leaving_not_while_they_are_wanted() -> None:
-    memory = spent_after(DAILY, *(observation(at_s, ready=3, leaving=1, wanted=50) for at_s in (0.0, 10.0, 30.0)))
-    assert memory["spent_worker_s"] == 120.0
+def test_workers_cost_from_their_request_until_they_have_left_as_the_numbers_of_a_run_say() -> None:
+    sized = replace(pool(ready=3, wanted=50), requested=5, leaving=1)
+    looks = [observation(at_s, pools=(sized,)) for at_s in (0.0, 10.0, 30.0)]
+    assert spent_after(DAILY, *looks)["spent_worker_s"] == 6 * 30.0
+    # A cluster that is full has none to start, and nobody pays for them.
+    full = [replace(look, cluster_workers=4) for look in looks]
+    assert spent_after(DAILY, *full)["spent_worker_s"] == 4 * 30.0
 
 
 def test_time_zero_is_a_time() -> None:

@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 from elastream.spark.jvm.snapshot import StageSeen
-from elastream.spark.observe.batch_work import BatchWork, united_s
+from elastream.spark.observe.batch_work import BatchStages, united_s
 
 
 def stage(number: int, start: float, end: float, *, tasks: int = 4, longest: float, busy: float) -> StageSeen:
@@ -16,7 +16,7 @@ def stage(number: int, start: float, end: float, *, tasks: int = 4, longest: flo
 def test_the_longest_tasks_of_stages_one_after_the_other_add_up_and_of_those_beside_each_other_the_longest_counts() -> (
     None
 ):
-    work = BatchWork()
+    work = BatchStages()
     work.add(stage(1, 10.0, 16.0, longest=5.0, busy=8.0), "read-0")
     work.add(stage(2, 10.5, 14.0, longest=3.0, busy=8.0), "read-1")
     work.add(stage(3, 16.0, 20.0, longest=4.0, busy=4.5), "join-0")
@@ -26,7 +26,7 @@ def test_the_longest_tasks_of_stages_one_after_the_other_add_up_and_of_those_bes
 
 
 def test_the_task_that_a_batch_waited_for_longest_is_named_with_the_mean_of_its_stage() -> None:
-    work = BatchWork()
+    work = BatchStages()
     work.add(stage(1, 10.0, 16.0, longest=5.0, busy=8.0), "read-0")
     work.add(stage(3, 16.0, 20.0, longest=4.0, busy=4.5), "join-0")
     # A task that is told of after its stage has ended is one of that stage.
@@ -39,5 +39,5 @@ def test_the_task_that_a_batch_waited_for_longest_is_named_with_the_mean_of_its_
 
 
 def test_a_batch_without_stages_waited_for_no_task() -> None:
-    assert BatchWork().critical_s() is None
-    assert BatchWork().longest_task() is None
+    assert BatchStages().critical_s() is None
+    assert BatchStages().longest_task() is None

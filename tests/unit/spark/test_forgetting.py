@@ -4,7 +4,7 @@ import gc
 from typing import Any
 
 from elastream.spark.jvm.snapshot import QueryEvent, QuerySeen, Snapshot, SourceSeen, StageSeen
-from elastream.spark.observe.batch_work import BatchWork
+from elastream.spark.observe.batch_work import BatchStages
 from elastream.spark.observe.query_tracker import QueryTracker
 from tests.unit.spark.reading import fold, observing
 
@@ -92,14 +92,14 @@ def test_queries_that_have_ended_are_forgotten() -> None:
 
 
 def test_batches_are_forgotten_when_they_have_ended_and_when_their_end_was_never_told() -> None:
-    before, known = alive(BatchWork), observing()
+    before, known = alive(BatchStages), observing()
     for number in range(500):
         work = stage("orders", number, submitted_s=UTC_S, ended_s=UTC_S + 1)
         fold(known, look(float(number), query("orders", number), stages=(work,)), float(number))
-    assert alive(BatchWork) - before <= 64
+    assert alive(BatchStages) - before <= 64
     told = look(500.0, query("orders", 500), events=(progress("orders", 499, took_ms=1_000),))
     fold(known, told, 500.0)
-    assert alive(BatchWork) - before == 0
+    assert alive(BatchStages) - before == 0
 
 
 def test_a_batch_whose_stages_took_longer_than_itself_by_the_clock_takes_no_driver_time_back() -> None:

@@ -8,6 +8,7 @@ from elastream.core.decision import Decision
 from elastream.core.errors import require_setting as require
 from elastream.core.knowledge import Knowledge
 from elastream.core.observation import Observation
+from elastream.core.paid import count_paid
 from elastream.core.protocols import LetsThePolicySpeak
 
 
@@ -42,12 +43,11 @@ class Budget(LetsThePolicySpeak):
         return {"period_s": None, "seen_s": None, "spent_worker_s": 0.0}
 
     def learn(self, memory: Spending, now: Observation, last: Decision | None) -> Spending:
-        """Count what the workers cost since the last look; leaving ones cost too."""
+        """Count what the workers have cost since the last look, as the numbers of a run do."""
         if memory["period_s"] is None or now.at_s >= memory["period_s"] + self.period_h * 3600:
             return {"period_s": now.at_s, "seen_s": now.at_s, "spent_worker_s": 0.0}
-        workers = sum(pool.ready + pool.leaving for pool in now.pools)
         elapsed_s = 0.0 if memory["seen_s"] is None else now.at_s - memory["seen_s"]
-        return {**memory, "seen_s": now.at_s, "spent_worker_s": memory["spent_worker_s"] + workers * elapsed_s}
+        return {**memory, "seen_s": now.at_s, "spent_worker_s": memory["spent_worker_s"] + count_paid(now) * elapsed_s}
 
     def adjust(self, decision: Decision, now: Observation, known: Knowledge, memory: Spending) -> Decision:
         """Cut what cannot be afforded, in proportion to what each pool asks above its minimum."""

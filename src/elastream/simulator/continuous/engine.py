@@ -18,7 +18,7 @@ from elastream.simulator.continuous.flow import connect, ends
 from elastream.simulator.continuous.instances import Instances
 from elastream.simulator.continuous.log import SimulatedLog
 from elastream.simulator.continuous.model import DataflowModel
-from elastream.simulator.continuous.restart import Checkpoint, Restarts
+from elastream.simulator.continuous.restart import JobState, Restarts
 from elastream.simulator.continuous.stops import Stops
 from elastream.simulator.continuous.turns import Turns
 from elastream.simulator.delay import DELAY_WINDOW_S
@@ -77,7 +77,7 @@ class ContinuousEngine:
                 log.model.retention_s != 0 for log in operator.logs
             )
         self._slow_until_s = math.inf
-        self._checkpoint = Checkpoint(self.operators, self.logs)
+        self._checkpoint = JobState(self.operators, self.logs)
         self._checkpoint_s = 0.0
         self._set_instances()
 

@@ -101,7 +101,7 @@ class Restarts:
         return sizes
 
 
-class Checkpoint:
+class JobState:
     """The state of a job at one moment: where its logs were read, what waited and what windows held."""
 
     def __init__(self, operators: Sequence[Instances], logs: Sequence[SimulatedLog]) -> None:

@@ -32,7 +32,7 @@ class StageWork:
             self.longest_s, self.longest_records = stage.longest_s, stage.longest_records
 
 
-class BatchWork:
+class BatchStages:
     """Stages of one batch, as they end."""
 
     def __init__(self) -> None:

@@ -21,7 +21,7 @@ from elastream.core.observation import (
 from elastream.core.slo import OnTime, Slo
 from elastream.estimators.delay import DelayWindow, Punctuality
 from elastream.spark.jvm.snapshot import Json, PlanNode, QueryEvent, QuerySeen, StageSeen
-from elastream.spark.observe.batch_work import BatchWork, united_s
+from elastream.spark.observe.batch_work import BatchStages, united_s
 from elastream.spark.observe.operator_totals import OperatorTotals, known_sum
 from elastream.spark.observe.source_tracker import SourceTracker, source_name
 
@@ -64,7 +64,7 @@ class QueryTracker:
         """Whether a batch of which events were lost has ended in this look."""
         self._lost_until = -1
         """Of batches up to this one events were lost."""
-        self._batches: dict[int, BatchWork] = {}
+        self._batches: dict[int, BatchStages] = {}
         self._progress: Json | None = None
         self._finished: FinishedBatch | None = None
         self._finished_before = 0
@@ -100,7 +100,7 @@ class QueryTracker:
         """A stage has ended."""
         self._works.take(stage, shapes)
         if stage.batch is not None:
-            self._batches.setdefault(stage.batch, BatchWork()).add(stage, self._stage_name(stage, shapes))
+            self._batches.setdefault(stage.batch, BatchStages()).add(stage, self._stage_name(stage, shapes))
             while len(self._batches) > _MAX_BATCHES:
                 del self._batches[min(self._batches)]
 
@@ -111,7 +111,7 @@ class QueryTracker:
         began_utc_s = datetime.fromisoformat(str(progress["timestamp"]).replace("Z", "+00:00")).timestamp()
         duration_s = durations.pop("triggerExecution")
         ended_s = moment.monotonic(began_utc_s + duration_s)
-        work = self._batches.pop(number, BatchWork())
+        work = self._batches.pop(number, BatchStages())
         self._batches = {batch: kept for batch, kept in self._batches.items() if batch > number}
         self._is_foreach = str((progress.get("sink") or {}).get("description", "")).startswith("ForeachBatchSink")
         rows, limited = self._take_sources(progress, began_utc_s, ended_s, moment)
