@@ -44,6 +44,44 @@ MUTANTS = (
         "::test_workers_cost_from_their_request_until_they_have_left_as_the_numbers_of_a_run_say",
     ),
     Mutant(
+        fault="classes of others are not sent to executors",
+        file="src/elastream/experiments/sweep/shipment.py",
+        before="_write(folder, PLAN, members | _find_code(experiments))",
+        after="_write(folder, PLAN, members)",
+        test="tests/unit/experiments/test_sweep.py::"
+        "test_classes_and_files_of_a_plan_are_shipped_and_found_where_they_lie",
+    ),
+    Mutant(
+        fault="executors look for recorded loads where they lay on the machine of the command",
+        file="src/elastream/experiments/sweep/row.py",
+        before="workload = workload.replace(path, place)",
+        after="pass",
+        test="tests/unit/experiments/test_sweep.py::"
+        "test_classes_and_files_of_a_plan_are_shipped_and_found_where_they_lie",
+    ),
+    Mutant(
+        fault="executors that cannot write to the folder of the runs are let in",
+        file="src/elastream/experiments/sweep/executors.py",
+        before='if not found["sees_folder"]:',
+        after="if False:",
+        test="tests/unit/experiments/test_sweep.py::"
+        "test_an_executor_that_cannot_run_experiments_is_named_with_what_it_lacks",
+    ),
+    Mutant(
+        fault="packages that are too old count as there",
+        file="src/elastream/experiments/sweep/on_executor.py",
+        before="if numbers < least else None",
+        after="if False else None",
+        test="tests/unit/experiments/test_sweep.py::test_packages_that_are_missing_too_old_or_broken_are_told_apart",
+    ),
+    Mutant(
+        fault="a sweep ends with the experiment that ends its Python",
+        file="src/elastream/experiments/sweep/backend.py",
+        before="            if len(rows) > 1:\n",
+        after="            if len(rows) > 1:\n                raise\n",
+        test="tests/spark/test_sweeps.py::test_an_experiment_that_ends_its_python_is_a_row_and_the_others_are_run",
+    ),
+    Mutant(
         fault="what a query's source has read goes by the batches of another query, with whose name its own begins",
         file="src/elastream/core/batch_windows.py",
         before='found |= {f"{query.id}/{source.name}": period_s for source in query.sources}',

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+
+import pytest
 
 from elastream.development.cluster.local_cluster import LocalCluster
 
@@ -25,6 +29,32 @@ class SparkOn(Protocol):
     def __call__(
         self, *, executors: int, settings: Mapping[str, str] | None = None, name: str = "test"
     ) -> AbstractContextManager[SparkSession]: ...
+
+
+@contextmanager
+def local_session(name: str, folder: Path, slots: int = 2) -> Iterator[SparkSession]:
+    """Spark in this process, for what needs no cluster."""
+    from pyspark.sql import SparkSession
+
+    settings = {
+        "spark.master": f"local[{slots}]",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        **SHORT_LIVED,
+        "spark.log.level": "OFF",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYSPARK_PYTHON", sys.executable)
+        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        session = SparkSession.builder.appName(name).config(map=dict(settings)).getOrCreate()
+        try:
+            yield session
+        finally:
+            session.stop()
 
 
 @contextmanager

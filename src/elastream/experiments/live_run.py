@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ from elastream.development.cluster.local_cluster import ClusterSettings, LocalCl
 from elastream.development.kafka.jars import connector_jars
 from elastream.evaluation.series import RunSeries
 from elastream.evaluation.summary import summarise
+from elastream.experiments.driver import start_driver
 from elastream.experiments.experiment import LiveJob, NamedSettings
 from elastream.experiments.live_query import QueryRun, run_query, warm_up
 from elastream.experiments.live_setup import LiveSetup
@@ -35,7 +35,6 @@ from elastream.jobs.settings import settings_of
 from elastream.jobs.topic_judging import judge_run, topic_delay
 from elastream.journal.reader import read
 from elastream.render.page.page import write_page
-from elastream.spark.admission import require_admission
 from elastream.spark.session import configure
 
 if TYPE_CHECKING:
@@ -191,29 +190,11 @@ def _session(setup: LiveSetup, folder: Path, view: RunView) -> Iterator[SparkSes
         builder = builder.config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={log_to_file(folder)}")
         builder = builder.config(map={**settings_of(setup.executors[1]), **_connector(setup, view), **settings})
         builder = configure(builder, setup.executors)
-        # A JVM tells of its modules before it has read where to log.
-        with _stderr_to(folder / "driver-stderr.log"):
-            _require_admission(builder._options)
-            spark = builder.getOrCreate()
+        spark = start_driver(builder, folder)
         try:
             yield spark
         finally:
             spark.stop()
-
-
-def _require_admission(settings: Mapping[str, str]) -> None:
-    """A cluster that is not ours may not want us, which Spark would say late and at length."""
-    from pyspark import SparkConf, SparkContext
-
-    conf = SparkConf()
-    for key, value in settings.items():
-        conf.set(key, value)
-    SparkContext._ensure_initialized(conf=conf)
-    jvm: Any = SparkContext._jvm
-    known = jvm.org.apache.spark.SparkConf(True)
-    for key, value in settings.items():
-        known.set(key, value)
-    require_admission(jvm, known)
 
 
 def _connector(setup: LiveSetup, view: RunView) -> dict[str, str]:
@@ -245,17 +226,3 @@ def _cluster(setup: LiveSetup, view: RunView) -> Iterator[dict[str, str]]:
     with LocalCluster(ClusterSettings(workers=2, cores=cores, memory=f"{cores}g")) as cluster:
         view.note(f"{cluster.master} is up: ", [f"{name} pid {pid}" for name, pid in cluster.pids.items()])
         yield cluster.settings_for_driver()
-
-
-@contextmanager
-def _stderr_to(file: Path) -> Iterator[None]:
-    """Processes that are started meanwhile write there for as long as they live, and not over a picture."""
-    kept = os.dup(2)
-    to = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    try:
-        os.dup2(to, 2)
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(to)

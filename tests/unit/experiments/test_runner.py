@@ -1,7 +1,7 @@
 """Experiments of a plan: run once, kept whole, gone on with, and found again."""
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -82,10 +82,10 @@ def test_one_that_fails_is_a_row_with_its_error_and_the_others_run(
 
     real = execution._run
 
-    def broken(task: Task, work: Path, log: object) -> object:
+    def broken(task: Task, what: object, work: Path, log: object) -> object:
         if task.labels["policy"] == "ds2":
             raise ZeroDivisionError("nothing to divide by")
-        return real(task, work, log)  # type: ignore[arg-type]
+        return real(task, what, work, log)  # type: ignore[arg-type]
 
     monkeypatch.setattr(execution, "_run", broken)
     told: list[Done] = []
@@ -111,7 +111,7 @@ def test_several_processes_give_the_values_of_one(store: RunStore, cases: Sequen
 def test_more_tasks_than_processes_can_hold_are_all_run(tmp_path: Path, cases: Sequence[Case]) -> None:
     # Handed out a few at a time: none may be lost between two handfuls.
     class Counted(Processes):
-        def run(self, tasks: Sequence[Task]) -> Iterator[Done]:
+        def run(self, tasks: Iterable[Task]) -> Iterator[Done]:
             return super().run(tasks)
 
     tasks = []

@@ -1,6 +1,7 @@
 """`elastream experiment`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -16,17 +17,13 @@ from elastream.core.log import log
 from elastream.experiments.plan.checks import PlanCheck, check_plan
 from elastream.experiments.plan.matrix import AXES, multiply
 from elastream.experiments.plan.reader import read_plan
-from elastream.experiments.runner.execution import Done
-from elastream.experiments.runner.runner import (
-    CaseStatus,
-    Here,
-    Processes,
-    RunnerBackend,
-    find_status,
-    run_cases,
-)
+from elastream.experiments.runner.execution import Done, find_cost
+from elastream.experiments.runner.runner import CaseStatus, find_status, run_cases
 from elastream.experiments.store.folder import RUNS, RunStore, StoredRun, read_environment, read_stored
 from elastream.experiments.store.identity import name_code
+from elastream.experiments.sweep.backend import SparkSweep
+from elastream.experiments.sweep.summary import PolicySummary, summarise_sweep
+from elastream.experiments.sweep.where import open_backend, read_on
 
 experiment = typer.Typer(
     name="experiment",
@@ -58,10 +55,17 @@ def run(
     on: Annotated[
         str,
         typer.Option(
-            metavar="local|processes",
-            help="One after the other here, or side by side in a process for each core.",
+            metavar="local|processes|spark|MASTER",
+            help="One after the other here, side by side in a process for each core, or as a Spark job: on the threads "
+            "of this machine, or on a master (`local[4]`, `spark://host:7077`, `cluster` of `elastream cluster up`).",
         ),
     ] = "processes",
+    environment: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="A Python packed by venv-pack or conda-pack, for executors without numpy and pydantic."
+        ),
+    ] = None,
     journals: Annotated[bool, typer.Option("--journals", help="Keep the journal of each run, for `why`.")] = False,
     json: Json = False,
 ) -> None:
@@ -74,10 +78,12 @@ def run(
     elastream experiment run experiments/first-look.yaml
 
     elastream experiment run experiments/first-look.yaml --out results/first --on local
+
+    elastream experiment run experiments/first-look.yaml --out /shared/first --on spark://host:7077
     """
     found = check_plan(multiply(read_plan(plan)))
     name = found.matrix.plan.name
-    backend = _backend(on, found)
+    where = read_on(on, is_live=found.matrix.plan.document.how.platform == "spark", environment=environment)
     store = RunStore(out if out is not None else Path("results") / name).open()
     try:
         store.keep_plan(found.matrix.plan)
@@ -91,8 +97,15 @@ def run(
                 tell(one.sentence())
         # What policies report while thousands of them run, each run's tables hold.
         log.disabled = True
-        with _PlanProgress(len({one.identity for one in to_run}), quiet=json) as told:
-            ran, failed = run_cases(store, statuses, backend, plan=name, keep_journal=journals, tell=told.done)
+        ran, failed = 0, 0
+        summaries: Sequence[PolicySummary] = ()
+        if to_run:
+            cases = [one.case for one in to_run]
+            with open_backend(where, store, cases, environment=environment, tell=_tell_unless(json)) as backend:
+                with _PlanProgress(to_run, quiet=json) as told:
+                    ran, failed = run_cases(store, statuses, backend, plan=name, keep_journal=journals, tell=told.done)
+                if isinstance(backend, SparkSweep):
+                    summaries = summarise_sweep(backend.spark, store, [one.identity for one in statuses])
     except KeyboardInterrupt:
         tell(f"what is finished stays in {store.folder}; the same command goes on")
         raise
@@ -100,10 +113,12 @@ def run(
         log.disabled = False
         store.close()
     if json:
-        print_json(
-            {"plan": name, "folder": str(store.folder), "ran": ran, "failed": failed, "experiments": len(statuses)}
-        )
+        print_json({
+            "plan": name, "folder": str(store.folder), "ran": ran, "failed": failed, "experiments": len(statuses),
+            "policies": [asdict(one) for one in summaries],
+        })  # fmt: skip
     else:
+        _print_summaries(summaries)
         wrong = f", {failed:,} of them failed" if failed else ""
         print_line(console(), f"{ran:,} of {len(statuses):,} experiments were run{wrong}; they are in {store.folder}")
     if failed:
@@ -192,11 +207,12 @@ def diff(folder: Results, run: RunName, other: RunName, json: Json = False) -> N
 
 
 class _PlanProgress:
-    """Progress over experiments that end in any order, and the first errors."""
+    """Progress over experiments that end in any order, by what each costs, and the first errors."""
 
-    def __init__(self, total: int, *, quiet: bool) -> None:
-        self._progress = Progress(1, float(max(total, 1)), quiet=quiet)
-        self._total, self._done, self._failed, self._quiet = total, 0, 0, quiet
+    def __init__(self, to_run: Sequence[CaseStatus], *, quiet: bool) -> None:
+        self._costs = {one.identity: find_cost(one.case.experiment) for one in to_run}
+        self._progress = Progress(1, max(sum(self._costs.values()), 1.0), quiet=quiet)
+        self._done, self._cost, self._failed, self._quiet = 0, 0.0, 0, quiet
 
     def __enter__(self) -> Self:
         self._progress.__enter__()
@@ -208,12 +224,17 @@ class _PlanProgress:
     def done(self, done: Done) -> None:
         """One more is over."""
         self._done += 1
+        self._cost += self._costs[done.task.identity]
         if done.error is not None and not self._quiet:
             self._failed += 1
             if self._failed <= 3:
                 tell(f"failed: {done.task.title}: {done.error}")
-        self._progress.begin(f"{self._done:,} of {self._total:,}")
-        self._progress.at(float(self._done))
+        self._progress.begin(f"{self._done:,} of {len(self._costs):,}")
+        self._progress.at(self._cost)
+
+
+def _tell_unless(quiet: bool) -> Callable[[str], None]:
+    return (lambda text: None) if quiet else tell
 
 
 AGAIN = {
@@ -237,13 +258,20 @@ def _tell_start(found: PlanCheck, statuses: Sequence[CaseStatus]) -> None:
         tell(f"cannot run: {lacking.policy} on {lacking.subject}: {lacking.reason}")
 
 
-def _backend(on: str, found: PlanCheck) -> RunnerBackend:
-    is_live = found.matrix.plan.document.how.platform == "spark"
-    if on == "local" or (on == "processes" and is_live):
-        return Here()
-    if on == "processes":
-        return Processes()
-    raise BadInput(f"--on: found {on!r}; it must be local or processes")
+def _print_summaries(summaries: Sequence[PolicySummary]) -> None:
+    if not summaries:
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column("policy")
+    for heading in ("experiments", "failed", "mean hours paid", "in SLO", "kept it"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for one in summaries:
+        table.add_row(
+            one.policy, f"{one.experiments:,}", f"{one.failed:,}",
+            "" if one.worker_hours_paid is None else f"{one.worker_hours_paid:.2f}",
+            *("" if share is None else f"{share:.2%}" for share in (one.records_within_slo, one.kept)),
+        )  # fmt: skip
+    print_table(console(), table)
 
 
 def _store(folder: Path) -> RunStore:

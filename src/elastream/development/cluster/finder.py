@@ -23,19 +23,19 @@ class Master:
     """Where its secret lies, if it is a cluster of one's own."""
 
 
-def read_master(text: str) -> Master:
+def read_master(text: str, option: str = "--master") -> Master:
     """What `--master` means; BadInput if it is nothing that could be a master."""
     if text == NAME:
-        return _running(standing_folder(), "elastream cluster up")
+        return _running(standing_folder(), "elastream cluster up", option)
     if "://" in text or text == "yarn" or text.startswith("local"):
         return Master(url=text, cluster=find_cluster(text))
     path = Path(text).absolute()
     if path.is_dir():
-        return _running(ClusterFolder(path=path), f"elastream cluster up --folder {text}")
+        return _running(ClusterFolder(path=path), f"elastream cluster up --folder {text}", option)
     if path.is_file():
-        raise BadInput(f"--master {text}: is a file; Spark's properties are given with --properties-file")
+        raise BadInput(f"{option} {text}: is a file; Spark's properties are given with --properties-file")
     raise BadInput(
-        f"--master: found {text!r}; it must be a URL such as spark://host:7077, {NAME!r} for the cluster of "
+        f"{option}: found {text!r}; it must be a URL such as spark://host:7077, {NAME!r} for the cluster of "
         f"`elastream cluster up`, or that cluster's folder"
     )
 
@@ -55,10 +55,10 @@ def find_cluster(url: str) -> ClusterFolder | None:
     return None
 
 
-def _running(folder: ClusterFolder, start: str) -> Master:
+def _running(folder: ClusterFolder, start: str, option: str) -> Master:
     state = folder.read()
     if state is None or not state.is_up or state.master is None:
-        raise BadInput(f"--master: no cluster runs in {folder.path}; start one: {start}")
+        raise BadInput(f"{option}: no cluster runs in {folder.path}; start one: {start}")
     return Master(url=state.master, cluster=folder)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from elastream.core.errors import ElastreamError, spell_error
-from elastream.experiments.experiment import SimulatedModel, parse_experiment
+from elastream.experiments.experiment import Experiment, SimulatedModel, parse_experiment
 from elastream.experiments.plan.matrix import Case
 from elastream.experiments.run import Run
 from elastream.experiments.simulated import set_up_simulation
@@ -49,11 +49,6 @@ class Task:
         return cls(identity, plan, dict(case.labels), case.experiment.as_json(), files, str(place), keep_journal)
 
     @property
-    def cost(self) -> float:
-        """How long it takes, in no unit: to begin with what takes longest."""
-        return float(self.experiment["duration_s"]) / float(self.experiment["tick_s"])
-
-    @property
     def title(self) -> str:
         """What tells it apart, for people."""
         return ", ".join([*self.labels.values(), f"seed {self.experiment['seed']}"])
@@ -68,29 +63,45 @@ class Done:
     took_s: float
 
 
-def execute(task: Task) -> Done:
-    """Run and store one experiment. Raises StoreError where nothing can be written, and nothing else."""
+def find_cost(experiment: Experiment) -> float:
+    """How long it takes, in no unit: to begin with what takes longest."""
+    return experiment.duration_s / experiment.tick_s
+
+
+def execute(
+    task: Task, *, run_as: Mapping[str, Any] | None = None, origin: Mapping[str, str | None] | None = None
+) -> Done:
+    """Run and store one experiment. Raises StoreError where nothing can be written, and nothing else.
+
+    `run_as` is the experiment where its files lie elsewhere, `origin` version and commit of code that was shipped.
+    """
     place, began_s = Path(task.place), time.perf_counter()
     log = DecisionLog()
     with tempfile.TemporaryDirectory(prefix=f"{PARTIAL}work-", dir=place.parent) as work:
         try:
-            run = _run(task, Path(work), log)
+            run = _run(task, run_as or task.experiment, Path(work), log)
         except (KeyboardInterrupt, StoreError):
             raise
         except Exception as wrong:
             error = str(wrong) if isinstance(wrong, ElastreamError) else spell_error(wrong)
             took_s = time.perf_counter() - began_s
-            _store(task, place, {"error": error, "took_s": took_s}, {})
+            _store(task, place, {"error": error, "took_s": took_s}, {}, origin)
             return Done(task, error, took_s)
         took_s = time.perf_counter() - began_s
         tables = {"ticks": make_ticks(run.series, run.offered_rps), "decisions": make_decisions(log)}
         kept = Path(work) / "run" if task.keep_journal else None
-        _store(task, place, {**find_numbers(run), "took_s": took_s}, tables, kept)
+        _store(task, place, {**find_numbers(run), "took_s": took_s}, tables, origin, kept)
     return Done(task, None, took_s)
 
 
-def _run(task: Task, work: Path, log: DecisionLog) -> Run:
-    experiment = parse_experiment(task.experiment)
+def store_failure(task: Task, error: str) -> Done:
+    """Keep that an experiment failed of what it could not tell itself."""
+    _store(task, Path(task.place), {"error": error}, {})
+    return Done(task, error, 0.0)
+
+
+def _run(task: Task, what: Mapping[str, Any], work: Path, log: DecisionLog) -> Run:
+    experiment = parse_experiment(what)
     if isinstance(experiment.subject, SimulatedModel):
         folder = work / "run" if task.keep_journal else None
         return set_up_simulation(experiment).run(folder=folder, journals=[log])
@@ -112,12 +123,13 @@ def _run(task: Task, work: Path, log: DecisionLog) -> Run:
 
 
 def _store(
-    task: Task, place: Path, numbers: Mapping[str, object], tables: Mapping[str, object], work: Path | None = None
-) -> None:
+    task: Task, place: Path, numbers: Mapping[str, object], tables: Mapping[str, object],
+    origin: Mapping[str, str | None] | None = None, work: Path | None = None,
+) -> None:  # fmt: skip
     identity = {"experiment": task.identity.experiment, "code": task.identity.code}
     row = {**identity, **task.labels, "seed": task.experiment["seed"], **numbers}
     document = {
         "plan": task.plan, **identity, "labels": task.labels, "what": task.experiment, "code_files": task.code_files
     }  # fmt: skip
-    environment = {**find_environment(), "seed": task.experiment["seed"]}
+    environment = {**find_environment(origin), "seed": task.experiment["seed"]}
     write_stored(place, document, environment, {**tables, "summary": make_summary(row)}, work)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from typing import Literal, Protocol
 
 from elastream.core.errors import BadInput, ElastreamError
 from elastream.experiments.plan.matrix import Case
-from elastream.experiments.runner.execution import Done, Task, execute
+from elastream.experiments.runner.execution import Done, Task, execute, find_cost
 from elastream.experiments.store.folder import RunStore, StoredRun
 from elastream.experiments.store.identity import Identity, identify
 
@@ -24,14 +24,17 @@ CaseState = Literal["finished", "failed", "damaged", "stale", "missing", "withou
 class RunnerBackend(Protocol):
     """Where experiments run."""
 
-    def run(self, tasks: Sequence[Task]) -> Iterator[Done]:
-        """Run all, in any order, and tell of each as soon as it is over."""
+    def run(self, tasks: Iterable[Task]) -> Iterator[Done]:
+        """Run all, in any order, and tell of each as soon as it is over.
+
+        Tasks are made as they are taken, so that a plan of a million experiments is no list of a million tasks.
+        """
 
 
 class Here:
     """One after the other, in this process."""
 
-    def run(self, tasks: Sequence[Task]) -> Iterator[Done]:
+    def run(self, tasks: Iterable[Task]) -> Iterator[Done]:
         """Implements RunnerBackend."""
         for task in tasks:
             yield execute(task)
@@ -43,16 +46,14 @@ class Processes:
     def __init__(self, number: int | None = None) -> None:
         self.number = number or os.cpu_count() or 1
 
-    def run(self, tasks: Sequence[Task]) -> Iterator[Done]:
+    def run(self, tasks: Iterable[Task]) -> Iterator[Done]:
         """Implements RunnerBackend. On an interrupt, those that run are ended and what they did is dropped."""
-        if any(task.experiment["subject"].get("job") for task in tasks):
-            raise BadInput("--on processes: runs on spark share one machine; run them one after the other, --on local")
         # Forked from a server that has done nothing yet: threads of ours would be copied half.
         context = multiprocessing.get_context("forkserver")
         pool = ProcessPoolExecutor(self.number, mp_context=context, initializer=_ignore_interrupts)
-        waiting = iter(tasks)
+        waiting = map(_simulated, tasks)
         try:
-            # A few more than processes, so that a plan of a million experiments is no list of a million futures.
+            # A few more than processes, so that none waits for its next task.
             running = {pool.submit(execute, task) for task in islice(waiting, 4 * self.number)}
             while running:
                 done = next(as_completed(running))
@@ -66,6 +67,12 @@ class Processes:
             for process in list(getattr(pool, "_processes", None) or {}):
                 os.kill(process, signal.SIGTERM)
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _simulated(task: Task) -> Task:
+    if task.experiment["subject"].get("job"):
+        raise BadInput("--on processes: runs on spark share one machine; run them one after the other, --on local")
+    return task
 
 
 def _ignore_interrupts() -> None:
@@ -112,12 +119,12 @@ def run_cases(
     tell: Callable[[Done], None] = lambda done: None,
 ) -> tuple[int, int]:
     """Run what is to be run, the longest first; how many were, and how many of them failed."""
-    wanted = {one.identity: one for one in statuses if one.is_to_run}
-    tasks = [
-        Task.of(one.case, identity, plan, store.path(identity), keep_journal=keep_journal)
-        for identity, one in wanted.items()
-    ]
-    tasks.sort(key=lambda task: -task.cost)
+    wanted = {one.identity: one.case for one in statuses if one.is_to_run}
+    longest_first = sorted(wanted, key=lambda identity: -find_cost(wanted[identity].experiment))
+    tasks = (
+        Task.of(wanted[identity], identity, plan, store.path(identity), keep_journal=keep_journal)
+        for identity in longest_first
+    )
     ran = failed = 0
     for done in backend.run(tasks):
         ran, failed = ran + 1, failed + (done.error is not None)

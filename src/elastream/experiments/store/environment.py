@@ -5,20 +5,31 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 PACKAGES = ("elastream", "numpy", "pydantic", "pyarrow", "pyspark", "duckdb", "pandas")
 
 
-def find_environment() -> dict[str, object]:
-    """Versions, commit, machine, and what else it is doing."""
-    return {**_find_constant(), "load": list(os.getloadavg())}
+def find_environment(origin: Mapping[str, str | None] | None = None) -> dict[str, object]:
+    """Versions, commit, machine, and what else it is doing; `origin` is that of code that was shipped here."""
+    found = {**_find_constant(), "load": list(os.getloadavg())}
+    if origin is not None:
+        found |= {"commit": origin["commit"], "versions": {**found["versions"], "elastream": origin["version"]}}
+    return found
+
+
+def find_origin() -> dict[str, str | None]:
+    """Of the code that runs here, for those that it is shipped to."""
+    found = _find_constant()
+    return {"version": found["versions"].get("elastream"), "commit": found["commit"]}
 
 
 @cache
-def _find_constant() -> dict[str, object]:
+def _find_constant() -> dict[str, Any]:
     return {
         "versions": {"python": platform.python_version(), **_versions()},
         "commit": _commit(),

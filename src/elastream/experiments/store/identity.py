@@ -43,7 +43,7 @@ class Identity:
 def identify(experiment: Experiment) -> Identity:
     """The identity of an experiment, as this code would run it."""
     plain = _without_spelling(experiment.as_json())
-    inputs = [_digest_file(path) for path in _inputs(experiment)]
+    inputs = [_digest_file(path) for _, path in find_inputs(experiment)]
     text = json.dumps([_named_by_content(plain, experiment), inputs], sort_keys=True)
     code = name_code(experiment.platform, find_foreign_code(experiment))
     return Identity(sha256(text.encode()).hexdigest()[:EXPERIMENT_DIGITS], code)
@@ -85,13 +85,13 @@ def _digest_file(path: Path) -> str:
     return sha256(path.read_bytes()).hexdigest()
 
 
-def _inputs(experiment: Experiment) -> Iterator[Path]:
-    """Files that an experiment reads."""
+def find_inputs(experiment: Experiment) -> Iterator[tuple[str, Path]]:
+    """Files that an experiment reads: as it names them, and where they lie."""
     for trace in find_traces(parse_workload(experiment.workload)):
         if is_recording(trace.file):
-            yield find_file(trace.file)
+            yield trace.file, find_file(trace.file)
     if isinstance(experiment.subject, SimulatedModel) and experiment.subject.model.endswith((".yaml", ".yml")):
-        yield Path(experiment.subject.model)
+        yield experiment.subject.model, Path(experiment.subject.model)
 
 
 def _named_by_content(plain: dict[str, Any], experiment: Experiment) -> dict[str, object]:
