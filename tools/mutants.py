@@ -104,6 +104,20 @@ MUTANTS = (
         test="tests/unit/test_topic_judging.py::test_what_is_too_far_ahead_of_its_timestamp_is_no_event",
     ),
     Mutant(
+        fault="the last auctions of a seller are one more than they should be",
+        file="src/elastream/jobs/nexmark/averages.py",
+        before="if count > self._last:",
+        after="if count > self._last + 1:",
+        test="tests/jobs/test_answers.py::test_its_rows_are_right_over_a_small_input[nexmark-q6]",
+    ),
+    Mutant(
+        fault="a bid wins an auction that is over",
+        file="src/elastream/jobs/nexmark/winning.py",
+        before="id = auction AND placed <= expires AND",
+        after="id = auction AND",
+        test="tests/jobs/test_answers.py::test_its_rows_are_right_over_a_small_input[nexmark-q9]",
+    ),
+    Mutant(
         fault="a price may be of any size",
         file="src/elastream/jobs/nexmark/streams.py",
         before="price BETWEEN 0 AND {_MOST}",

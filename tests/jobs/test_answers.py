@@ -143,7 +143,10 @@ SMALL = {"workload": "constant(20)", "rows": "600", "rowsPerBatch": "301", "part
 DAYS = {**SMALL, "workload": "constant(0.006)"}
 IN_SMALL = {
     "nexmark-q0": SMALL,
+    "nexmark-q4": SMALL,
+    "nexmark-q6": SMALL,
     "nexmark-q7": SMALL,
+    "nexmark-q9": SMALL,
     "nexmark-q10": SMALL,
     "nexmark-q13": SMALL,
     "nexmark-q15": DAYS,
@@ -151,6 +154,7 @@ IN_SMALL = {
     "nexmark-q17": DAYS,
     "nexmark-q18": SMALL,
     "nexmark-q19": SMALL,
+    "nexmark-q23": SMALL,
 }
 
 
