@@ -160,6 +160,34 @@ MUTANTS = (
         test="tests/unit/experiments/test_plans.py::test_what_is_wrong_is_told_with_file_line_key_and_the_nearest_name",
     ),
     Mutant(
+        fault="a quantile over time counts looks",
+        file="src/elastream/evaluation/curve.py",
+        before="passed_s += lasted_s",
+        after="passed_s += self.known_s / len(sorted_pieces)",
+        test="tests/unit/evaluation/test_metrics.py::test_quantiles_over_time_weigh_by_time_and_not_by_looks",
+    ),
+    Mutant(
+        fault="SPEC's accuracy is not divided by the demand",
+        file="src/elastream/evaluation/elasticity.py",
+        before="(one[0] if share else 1)",
+        after="1",
+        test="tests/unit/evaluation/test_metrics.py::test_a_number_is_what_its_documentation_says",
+    ),
+    Mutant(
+        fault="what a run does not have is 0",
+        file="src/elastream/evaluation/curve.py",
+        before="return self.integral / self.known_s if self.known_s else None",
+        after="return self.integral / self.known_s if self.known_s else 0.0",
+        test="tests/unit/evaluation/test_metrics.py::test_what_a_run_does_not_have_is_empty_and_never_zero",
+    ),
+    Mutant(
+        fault="the least size is one that does not keep the promise",
+        file="src/elastream/experiments/demand.py",
+        before="return sizes[place] if place < len(sizes) else None",
+        after="return sizes[max(0, place - 1)]",
+        test="tests/unit/experiments/test_demand.py::test_the_least_size_is_the_first_of_all_that_keeps_the_promise",
+    ),
+    Mutant(
         fault="where a recorded load lies changes what a run is called",
         file="src/elastream/experiments/store/identity.py",
         before="text = text.replace(trace.file, Path(trace.file).name)",
@@ -1553,8 +1581,8 @@ MUTANTS = (
     Mutant(
         fault="time in which the SLO is unknown counts as broken",
         file="src/elastream/evaluation/summary.py",
-        before="_integrate_known(series.at, series.within)",
-        after="_integrate_known(series.at, [bool(kept) for kept in series.within])",
+        before="within, typical = StepCurve(series.at, series.within)",
+        after="within, typical = StepCurve(series.at, [bool(kept) for kept in series.within])",
         test="tests/unit/evaluation/test_summary.py::test_time_in_which_the_slo_is_unknown_is_neither_kept_nor_broken",
     ),
     Mutant(

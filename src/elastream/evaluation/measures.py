@@ -26,6 +26,17 @@ def count_leaving(now: Observation) -> int:
     return sum(pool.leaving for pool in now.pools)
 
 
+def mean_cpu(now: Observation) -> Value:
+    """Processor use of the workers that tell it, as a share of what they may use; unknown if none does."""
+    return _mean([worker.cpu.value for pool in now.pools for worker in pool.workers if worker.cpu is not None])
+
+
+def mean_memory(now: Observation) -> Value:
+    """Memory of the workers that tell it, in bytes for each; unknown if none does."""
+    workers = [worker for pool in now.pools for worker in pool.workers]
+    return _mean([worker.memory_bytes.value for worker in workers if worker.memory_bytes is not None])
+
+
 def living_queries(now: Observation) -> list[Query]:
     """Queries that have not ended: what has ended waits for nothing and delays nobody."""
     return [query for query in now.queries if query.phase != "terminated"]
@@ -49,3 +60,7 @@ def sum_known(values: Sequence[Value]) -> Value:
             return None
         total += value
     return total if values else None
+
+
+def _mean(values: Sequence[float]) -> Value:
+    return sum(values) / len(values) if values else None

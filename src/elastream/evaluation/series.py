@@ -17,13 +17,19 @@ from elastream.evaluation.measures import (
     count_wanted,
     find_slowest,
     living_queries,
+    mean_cpu,
+    mean_memory,
     sum_backlogs,
     sum_known,
 )
 from elastream.evaluation.rates import QueryRates
 from elastream.evaluation.spans import TroubleSpan, add_span, find_trouble
+from elastream.evaluation.totals import RunTotals
 
-Measure = Literal["arrived", "committed", "backlog", "delay", "to-come", "wanted", "ready", "leaving", "paid"]
+Measure = Literal[
+    "arrived", "committed", "backlog", "delay", "delay-p50", "to-come", "wanted", "ready", "leaving", "paid",
+    "changing", "cpu", "memory",
+]  # fmt: skip
 QUERY_MEASURES: tuple[Measure, ...] = ("arrived", "committed", "backlog", "delay")
 """What is told of single queries as well."""
 
@@ -71,6 +77,7 @@ class RunSeries:
         self.holds = 0
         """Looks at which the size was held because something was unknown."""
         self.actions = ActionCount()
+        self.totals = RunTotals()
         self.last: Observation | None = None
         """What was seen last."""
         self.last_tick: Tick | None = None
@@ -104,6 +111,10 @@ class RunSeries:
             self._columns["ready"].append(count_ready(now))
             self._columns["leaving"].append(count_leaving(now))
             self._columns["paid"].append(count_paid(now))
+            self._columns["changing"].append(float(any(pool.in_flux for pool in now.pools)))
+            self._columns["cpu"].append(_believable(mean_cpu(now)))
+            self._columns["memory"].append(_believable(mean_memory(now)))
+            self.totals.update(now)
             self._measure_queries(now)
             self._note_promises(now)
             self.holds += decision is not None and decision.kind == "hold"
@@ -177,6 +188,7 @@ class RunSeries:
         columns["backlog"].append(_believable(sum_backlogs(queries)))
         slowest = find_slowest(queries)
         columns["delay"].append(None if slowest is None else _believable(slowest.p95_s))
+        columns["delay-p50"].append(None if slowest is None else _believable(slowest.p50_s))
         # Where nothing was committed lately, what waits has waited at least so long.
         columns["to-come"].append(_believable(now.delay_to_come_s) if slowest is None else None)
 

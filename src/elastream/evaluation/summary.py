@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from itertools import pairwise
 
 from elastream.core.slo import Judged
+from elastream.evaluation.curve import StepCurve
 from elastream.evaluation.measures import Value
 from elastream.evaluation.series import RunSeries
 
@@ -40,6 +40,28 @@ class Summary:
     """The longest of the 95th percentiles."""
     max_backlog: float | None
     last_backlog: float | None
+    longest_violation_s: float | None
+    """The longest stretch in which the 95th percentile was beyond the bound; what is unknown ends one."""
+    delay_sample_mean_s: float | None
+    """Of the median delay at each look, over time: what is seen by whoever looks now and then. So are the next five."""
+    delay_sample_p50_s: float | None
+    delay_sample_p95_s: float | None
+    delay_sample_p99_s: float | None
+    delay_sample_max_s: float | None
+    delay_sample_variance_s2: float | None
+    mean_arrived_rps: float | None
+    mean_committed_rps: float | None
+    throughput_ratio: float | None
+    """Records committed for each that arrived."""
+    mean_cpu: float | None
+    """Processor use of the workers that tell it."""
+    mean_worker_memory_bytes: float | None
+    idle_share: float | None
+    """Of the time of all slots, that in which no task ran."""
+    time_in_change: float | None
+    """Share of the time in which a change was being carried out."""
+    excess_time: float | None
+    """For how long what waited was worked off after the last record came, over the time in which records came."""
 
     @property
     def records_within_slo(self) -> float | None:
@@ -62,8 +84,8 @@ def summarise(series: RunSeries) -> Summary:
     """The numbers of a run so far."""
     ready = series.column("ready")
     known_s, ready_s = integrate(series, ready)
-    judged_s, within_s = _integrate_known(series.at, series.within)
-    most = _largest(ready)
+    within, typical = StepCurve(series.at, series.within), StepCurve(series.at, series.column("delay-p50"))
+    most, totals = _largest(ready), series.totals
     return Summary(
         ticks=series.ticks,
         mean_workers=ready_s / known_s if known_s else most,
@@ -75,10 +97,25 @@ def summarise(series: RunSeries) -> Summary:
         shrunk=series.actions.shrunk,
         holds=series.holds,
         promise=series.promise,
-        time_within_slo=within_s / judged_s if judged_s else None,
+        time_within_slo=within.mean,
         max_delay_p95_s=_largest(series.column("delay")),
         max_backlog=_largest(series.column("backlog")),
         last_backlog=next((value for value in reversed(series.column("backlog")) if value is not None), None),
+        longest_violation_s=within.longest(lambda is_within: not is_within),
+        delay_sample_mean_s=typical.mean,
+        delay_sample_p50_s=typical.quantile(0.5),
+        delay_sample_p95_s=typical.quantile(0.95),
+        delay_sample_p99_s=typical.quantile(0.99),
+        delay_sample_max_s=typical.largest,
+        delay_sample_variance_s2=typical.variance,
+        mean_arrived_rps=totals.mean_rps(totals.arrived),
+        mean_committed_rps=totals.mean_rps(totals.committed),
+        throughput_ratio=totals.throughput_ratio,
+        mean_cpu=StepCurve(series.at, series.column("cpu")).mean,
+        mean_worker_memory_bytes=StepCurve(series.at, series.column("memory")).mean,
+        idle_share=totals.idle_share,
+        time_in_change=StepCurve(series.at, series.column("changing")).mean,
+        excess_time=totals.excess_time,
     )
 
 
@@ -92,17 +129,8 @@ def integrate(series: RunSeries, values: Sequence[Value]) -> tuple[float, float]
     for value, attended in zip(values, series.attended, strict=True):
         held = None if not attended else held if value is None else value
         carried.append(held)
-    return _integrate_known(series.at, carried)
-
-
-def _integrate_known(at: Sequence[float], values: Sequence[Value]) -> tuple[float, float]:
-    """Every value holds until the next moment; those that are unknown count for nothing."""
-    known_s = total = 0.0
-    for (since, until), value in zip(pairwise(at), values, strict=False):
-        if value is not None:
-            known_s += until - since
-            total += value * (until - since)
-    return known_s, total
+    curve = StepCurve(series.at, carried)
+    return curve.known_s, curve.integral
 
 
 def _largest(values: Sequence[Value]) -> Value:

@@ -82,12 +82,12 @@ def run(
     elastream experiment run experiments/first-look.yaml --out /shared/first --on spark://host:7077
     """
     found = check_plan(multiply(read_plan(plan)))
-    name = found.matrix.plan.name
+    name, least = found.matrix.plan.name, found.matrix.plan.document.how.least_size
     where = read_on(on, is_live=found.matrix.plan.document.how.platform == "spark", environment=environment)
     store = RunStore(out if out is not None else Path("results") / name).open()
     try:
         store.keep_plan(found.matrix.plan)
-        statuses = find_status(store, found.cases, keep_journal=journals)
+        statuses = find_status(store, found.cases, keep_journal=journals, find_least=least)
         to_run = [one for one in statuses if one.is_to_run]
         if not json:
             _tell_start(found, statuses)
@@ -103,7 +103,9 @@ def run(
             cases = [one.case for one in to_run]
             with open_backend(where, store, cases, environment=environment, tell=_tell_unless(json)) as backend:
                 with _PlanProgress(to_run, quiet=json) as told:
-                    ran, failed = run_cases(store, statuses, backend, plan=name, keep_journal=journals, tell=told.done)
+                    ran, failed = run_cases(
+                        store, statuses, backend, plan=name, keep_journal=journals, find_least=least, tell=told.done
+                    )
                 if isinstance(backend, SparkSweep):
                     summaries = summarise_sweep(backend.spark, store, [one.identity for one in statuses])
     except KeyboardInterrupt:
@@ -239,7 +241,7 @@ def _tell_unless(quiet: bool) -> Callable[[str], None]:
 
 AGAIN = {
     "stale": "were run by older code", "failed": "had failed", "damaged": "are damaged",
-    "without journal": "have no journal",
+    "without journal": "have no journal", "without least size": "have no least size to compare with",
 }  # fmt: skip
 """Why experiments that are there are run again."""
 

@@ -90,6 +90,11 @@ class How(_Part):
     seeds: list[Annotated[int, Field(ge=0, lt=2**32, strict=True)]] = Field(
         default=[], description="the seeds themselves"
     )
+    least_size: bool = Field(
+        default=False,
+        alias="least-size",
+        description="find the smallest fixed size that keeps the SLO under each load, to compare with (simulator)",
+    )
     live: Live = Field(default=Live(), description="what only runs on spark have")
 
     @model_validator(mode="after")

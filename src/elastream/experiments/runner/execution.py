@@ -5,12 +5,15 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from elastream.core.errors import ElastreamError, spell_error
+from elastream.core.protocols import Journal
+from elastream.evaluation.predictions import PredictionLog
+from elastream.experiments.demand import find_demand, find_least_size
 from elastream.experiments.experiment import Experiment, SimulatedModel, parse_experiment
 from elastream.experiments.plan.matrix import Case
 from elastream.experiments.run import Run
@@ -41,12 +44,18 @@ class Task:
     place: str
     """The folder that it is to have."""
     keep_journal: bool
+    find_least: bool = False
+    """Whether the smallest fixed size that keeps the promise is searched for."""
 
     @classmethod
-    def of(cls, case: Case, identity: Identity, plan: str, place: Path, *, keep_journal: bool) -> Task:
+    def of(
+        cls, case: Case, identity: Identity, plan: str, place: Path, *, keep_journal: bool, find_least: bool = False
+    ) -> Task:
         """The task that a case is."""
         files = [str(file) for file in find_foreign_code(case.experiment)]
-        return cls(identity, plan, dict(case.labels), case.experiment.as_json(), files, str(place), keep_journal)
+        return cls(
+            identity, plan, dict(case.labels), case.experiment.as_json(), files, str(place), keep_journal, find_least
+        )
 
     @property
     def title(self) -> str:
@@ -76,10 +85,11 @@ def execute(
     `run_as` is the experiment where its files lie elsewhere, `origin` version and commit of code that was shipped.
     """
     place, began_s = Path(task.place), time.perf_counter()
-    log = DecisionLog()
+    log, predicted = DecisionLog(), PredictionLog()
     with tempfile.TemporaryDirectory(prefix=f"{PARTIAL}work-", dir=place.parent) as work:
         try:
-            run = _run(task, run_as or task.experiment, Path(work), log)
+            run = _run(task, run_as or task.experiment, Path(work), [log, predicted])
+            least = find_least_size(run.experiment) if task.find_least else None
         except (KeyboardInterrupt, StoreError):
             raise
         except Exception as wrong:
@@ -88,9 +98,10 @@ def execute(
             _store(task, place, {"error": error, "took_s": took_s}, {}, origin)
             return Done(task, error, took_s)
         took_s = time.perf_counter() - began_s
-        tables = {"ticks": make_ticks(run.series, run.offered_rps), "decisions": make_decisions(log)}
+        demand = find_demand(run.experiment, run.offered_rps) if run.offered_rps is not None else None
+        tables = {"ticks": make_ticks(run, demand), "decisions": make_decisions(log)}
         kept = Path(work) / "run" if task.keep_journal else None
-        _store(task, place, {**find_numbers(run), "took_s": took_s}, tables, origin, kept)
+        _store(task, place, {**find_numbers(run, demand, predicted, least), "took_s": took_s}, tables, origin, kept)
     return Done(task, None, took_s)
 
 
@@ -100,18 +111,18 @@ def store_failure(task: Task, error: str) -> Done:
     return Done(task, error, 0.0)
 
 
-def _run(task: Task, what: Mapping[str, Any], work: Path, log: DecisionLog) -> Run:
+def _run(task: Task, what: Mapping[str, Any], work: Path, logs: Sequence[Journal]) -> Run:
     experiment = parse_experiment(what)
     if isinstance(experiment.subject, SimulatedModel):
         folder = work / "run" if task.keep_journal else None
-        return set_up_simulation(experiment).run(folder=folder, journals=[log])
+        return set_up_simulation(experiment).run(folder=folder, journals=logs)
     from elastream.experiments.live_run import run_live
     from elastream.experiments.live_setup import set_up_live
     from elastream.experiments.runner.live_log import LiveLog
 
     folder = work / "run"
     folder.mkdir()
-    result = run_live(set_up_live(experiment), folder, LiveLog(log))
+    result = run_live(set_up_live(experiment), folder, LiveLog(logs))
     for verdict in result.verdicts:
         if not verdict.right:
             raise ElastreamError(verdict.sentence)
@@ -129,7 +140,8 @@ def _store(
     identity = {"experiment": task.identity.experiment, "code": task.identity.code}
     row = {**identity, **task.labels, "seed": task.experiment["seed"], **numbers}
     document = {
-        "plan": task.plan, **identity, "labels": task.labels, "what": task.experiment, "code_files": task.code_files
+        "plan": task.plan, **identity, "labels": task.labels, "what": task.experiment, "code_files": task.code_files,
+        "least_size": task.find_least,
     }  # fmt: skip
     environment = {**find_environment(origin), "seed": task.experiment["seed"]}
     write_stored(place, document, environment, {**tables, "summary": make_summary(row)}, work)

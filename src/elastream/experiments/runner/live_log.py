@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from elastream.core.protocols import Journal
 from elastream.core.tick import Tick
-from elastream.experiments.store.tables import DecisionLog
 
 
 class LiveLog:
     """Implements RunView."""
 
-    def __init__(self, log: DecisionLog) -> None:
-        self._log = log
+    def __init__(self, logs: Sequence[Journal]) -> None:
+        self._logs = logs
 
     def begin(self, step: str) -> None:
         """Not shown."""
@@ -25,7 +25,8 @@ class LiveLog:
 
     def write(self, tick: Tick) -> None:
         """Keep its decision."""
-        self._log.write(tick)
+        for log in self._logs:
+            log.write(tick)
 
     def close(self) -> None:
         """Nothing to close."""

@@ -18,7 +18,7 @@ from elastream.experiments.runner.execution import Done, Task, execute, find_cos
 from elastream.experiments.store.folder import RunStore, StoredRun
 from elastream.experiments.store.identity import Identity, identify
 
-CaseState = Literal["finished", "failed", "damaged", "stale", "missing", "without journal"]
+CaseState = Literal["finished", "failed", "damaged", "stale", "missing", "without journal", "without least size"]
 
 
 class RunnerBackend(Protocol):
@@ -95,16 +95,21 @@ class CaseStatus:
         return self.state != "finished"
 
 
-def find_status(store: RunStore, cases: Sequence[Case], *, keep_journal: bool = False) -> list[CaseStatus]:
-    """For each experiment of a plan, whether it was run and by which code, and with a journal where one is wanted."""
+def find_status(
+    store: RunStore, cases: Sequence[Case], *, keep_journal: bool = False, find_least: bool = False
+) -> list[CaseStatus]:
+    """For each experiment of a plan, whether it was run, by which code, and with all that is wanted."""
     known = {one.experiment for one in store.identities()}
     found = []
     for case in cases:
         identity = identify(case.experiment)
         run = store.find(identity)
         state: CaseState = run.state if run is not None else "stale" if identity.experiment in known else "missing"
-        if keep_journal and run is not None and state == "finished" and not run.has_journal:
-            state = "without journal"
+        if run is not None and state == "finished":
+            if keep_journal and not run.has_journal:
+                state = "without journal"
+            elif find_least and not run.document.get("least_size"):
+                state = "without least size"
         found.append(CaseStatus(case, identity, state, run))
     return found
 
@@ -116,13 +121,16 @@ def run_cases(
     *,
     plan: str,
     keep_journal: bool = False,
+    find_least: bool = False,
     tell: Callable[[Done], None] = lambda done: None,
 ) -> tuple[int, int]:
     """Run what is to be run, the longest first; how many were, and how many of them failed."""
     wanted = {one.identity: one.case for one in statuses if one.is_to_run}
     longest_first = sorted(wanted, key=lambda identity: -find_cost(wanted[identity].experiment))
     tasks = (
-        Task.of(wanted[identity], identity, plan, store.path(identity), keep_journal=keep_journal)
+        Task.of(
+            wanted[identity], identity, plan, store.path(identity), keep_journal=keep_journal, find_least=find_least
+        )
         for identity in longest_first
     )
     ran = failed = 0

@@ -25,7 +25,7 @@ DECIDING = (
     "config", "core", "estimators", "evaluation", "events", "loop", "policies", "registry", "simulator", "workloads"
 )  # fmt: skip
 LIVE = ("attachment", "development", "jobs", "spark")
-_RUNNING = ("simulated.py", "live_run.py", "live_query.py", "live_setup.py")
+_RUNNING = ("simulated.py", "demand.py", "store/tables.py", "live_run.py", "live_query.py", "live_setup.py")
 EXPERIMENT_DIGITS, CODE_DIGITS = 16, 8
 
 

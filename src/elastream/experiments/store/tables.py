@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from elastream.core.tick import Tick
-from elastream.evaluation.series import RunSeries
+from elastream.evaluation.elasticity import Elasticity, measure_elasticity
+from elastream.evaluation.predictions import PredictionLog, Predictions, judge_predictions
+from elastream.evaluation.settling import Settling, measure_settling
 from elastream.experiments.plan.matrix import AXES
 from elastream.experiments.run import Run
 
@@ -22,6 +25,7 @@ TICKS = pa.schema([
     ("ready", pa.int32()),
     ("leaving", pa.int32()),
     ("paid", pa.int32()),
+    ("demand", pa.int32()),
     ("within_slo", pa.bool_()),
     ("decision", pa.string()),
 ])  # fmt: skip
@@ -77,12 +81,12 @@ class DecisionLog:
         """Nothing to close."""
 
 
-def make_ticks(series: RunSeries, offered_rps: tuple[float, ...] | None) -> pa.Table:
-    """The moments of a run."""
-    rows = [
-        {"t_s": row["t_seconds"], **row, "offered_rps": offered_rps[number] if offered_rps is not None else None}
-        for number, row in enumerate(series.rows())
-    ]
+def make_ticks(run: Run, demand: Sequence[int] | None) -> pa.Table:
+    """The moments of a run, and what would have been needed at each."""
+    rows = [dict(row, t_s=row["t_seconds"]) for row in run.series.rows()]
+    for name, told in (("offered_rps", run.offered_rps), ("demand", demand)):
+        for row, value in zip(rows, told or [], strict=False):
+            row[name] = value
     return pa.Table.from_pylist([{name: row.get(name) for name in TICKS.names} for row in rows], schema=TICKS)
 
 
@@ -105,6 +109,21 @@ NUMBERS: dict[str, pa.DataType] = {
     "max_delay_p95_s": pa.float64(),
     "max_backlog": pa.float64(),
     "last_backlog": pa.float64(),
+    "longest_violation_s": pa.float64(),
+    "delay_sample_mean_s": pa.float64(),
+    "delay_sample_p50_s": pa.float64(),
+    "delay_sample_p95_s": pa.float64(),
+    "delay_sample_p99_s": pa.float64(),
+    "delay_sample_max_s": pa.float64(),
+    "delay_sample_variance_s2": pa.float64(),
+    "mean_arrived_rps": pa.float64(),
+    "mean_committed_rps": pa.float64(),
+    "throughput_ratio": pa.float64(),
+    "mean_cpu": pa.float64(),
+    "mean_worker_memory_bytes": pa.float64(),
+    "idle_share": pa.float64(),
+    "time_in_change": pa.float64(),
+    "excess_time": pa.float64(),
     "records_within_slo": pa.float64(),
     "slo_kept": pa.bool_(),
     "records": pa.float64(),
@@ -113,9 +132,16 @@ NUMBERS: dict[str, pa.DataType] = {
     "delay_p95_s": pa.float64(),
     "delay_p99_s": pa.float64(),
     "delay_max_s": pa.float64(),
+    **{
+        field.name: pa.float64()
+        for kind in (Elasticity, Settling, Predictions)
+        for field in fields(kind)
+    },
+    "least_workers": pa.int64(),
+    "size_ratio": pa.float64(),
     "took_s": pa.float64(),
-}
-"""What a run comes to; the last one is how long the run itself took on the machine that ran it."""
+}  # fmt: skip
+"""What a run comes to (`docs/metrics.md`); the last one is how long the run itself took on the machine that ran it."""
 
 SUMMARY = pa.schema([
     ("experiment", pa.string()),
@@ -133,7 +159,21 @@ def make_summary(row: Mapping[str, object]) -> pa.Table:
     return pa.Table.from_pylist([{name: row.get(name) for name in SUMMARY.names}], schema=SUMMARY)
 
 
-def find_numbers(run: Run) -> dict[str, object]:
+def find_numbers(
+    run: Run, demand: Sequence[int] | None, predicted: PredictionLog, least_workers: int | None
+) -> dict[str, object]:
     """Everything that is known of a run in one number."""
-    exact = run.exact.as_json() if run.exact is not None else {}
-    return {**run.summary.as_json(), **exact, "form": run.form}
+    series, mean = run.series, run.summary.mean_workers
+    at = [moment - series.start for moment in series.at]
+    needed: Sequence[int | None] = demand if demand is not None else [None] * len(at)
+    horizon_s = run.experiment.policy.settings.get("horizon_s")
+    return {
+        **run.summary.as_json(),
+        **(run.exact.as_json() if run.exact is not None else {}),
+        **asdict(measure_elasticity(at, needed, series.column("ready"))),
+        **asdict(measure_settling(at, needed, series.column("wanted"))),
+        **asdict(judge_predictions(predicted, at, series.column("arrived"), series.column("backlog"), horizon_s)),
+        "least_workers": least_workers,
+        "size_ratio": mean / least_workers if mean is not None and least_workers else None,
+        "form": run.form,
+    }

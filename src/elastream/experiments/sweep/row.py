@@ -26,6 +26,7 @@ class ExperimentRow(NamedTuple):
     code_files: str
     place: str
     keep_journal: bool
+    find_least: bool
 
     @classmethod
     def of(cls, task: Task) -> ExperimentRow:
@@ -39,6 +40,7 @@ class ExperimentRow(NamedTuple):
             code_files=json.dumps(task.code_files),
             place=task.place,
             keep_journal=task.keep_journal,
+            find_least=task.find_least,
         )
 
     @property
@@ -52,6 +54,7 @@ class ExperimentRow(NamedTuple):
             code_files=json.loads(self.code_files),
             place=self.place,
             keep_journal=self.keep_journal,
+            find_least=self.find_least,
         )
 
 
