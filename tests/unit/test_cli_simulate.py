@@ -175,6 +175,8 @@ def test_replay_finds_no_difference_with_the_same_policy(capsys: pytest.CaptureF
 def test_replay_exits_with_1_where_decisions_differ(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*SHORT, "--out", "runs", "--json"]) == 0
     capsys.readouterr()
+    assert main(["replay", "runs", "--policy", "fixed,ds2"]) == 2
+    assert "found 'fixed,ds2'; name one policy" in capsys.readouterr().err
     assert main(["replay", "runs", "--policy", "fixed(workers=7)", "--most", "1"]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert "recorded" in lines[0]

@@ -205,6 +205,11 @@ def test_a_misspelt_key_is_named_with_its_source_and_the_nearest(
         ({"yaml": "guards: {pause: 5}"}, "elastream.yaml: guards.pause: found 5; write true, false, or settings"),
         ({"yaml": "tick_s: {a: 1}"}, "elastream.yaml: tick_s.a: tick_s is a value and has no settings of its own"),
         ({"yaml": "tick: 1\ntick_s: 2"}, "elastream.yaml: tick_s is given twice"),
+        ({"yaml": "policy: ds2, fixed"}, "elastream.yaml: policy: found 'ds2, fixed'; one policy decides; name one"),
+        (
+            {"spark": {"spark.elastream.policy": "threshold(high=0.9)"}},
+            "spark.elastream.policy: found 'threshold(high=0.9)'; a policy is a name here; write its settings as",
+        ),
         ({"yaml": "policy: ''"}, "elastream.yaml: policy: found ''; string should have at least 1 character"),
         ({"yaml": "journal: {keep: 0}"}, "elastream.yaml: journal.keep: found 0; it must be greater than or equal"),
         (

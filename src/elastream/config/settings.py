@@ -116,6 +116,15 @@ class Settings(_Section):
         description="who knows the lag of a source: the class of its stream -> package.module:Class of a probe",
     )
 
+    @field_validator("policy")
+    @classmethod
+    def _policy_is_one_name(cls, policy: str) -> str:
+        if "(" in policy:
+            raise ValueError("a policy is a name here; write its settings as policy_settings.KEY")
+        if "," in policy:
+            raise ValueError("one policy decides; name one")
+        return policy
+
     @field_validator("probes")
     @classmethod
     def _probes_are_classes(cls, probes: dict[str, str]) -> dict[str, str]:

@@ -8,7 +8,7 @@ import typer
 from elastream.cli.parsing.completion import complete_policies
 from elastream.cli.parsing.options import GuardTexts, Json, Redaction
 from elastream.cli.parsing.setting_sources import hide_by
-from elastream.cli.parsing.texts import read_guards
+from elastream.cli.parsing.texts import read_guards, require_one
 from elastream.cli.terminal.output import console, print_json, tell
 from elastream.core.decision import Decision
 from elastream.experiments.named_settings import parse_policy
@@ -62,6 +62,8 @@ def replay(
     elastream replay runs/mine --trust my_policy:Mine
     """
     hide_by(conf)
+    if policy is not None:
+        require_one(policy)
     choice = parse_policy(policy) if policy is not None else None
     chosen = policies.build(choice.name, choice.settings) if choice is not None else None
     guards = read_guards(guard) if guard else None
