@@ -1048,6 +1048,21 @@ MUTANTS = (
         "test_a_pool_larger_than_the_one_of_the_document_is_used_and_the_documents_bound_is_a_preset",
     ),
     Mutant(
+        fault="a policy that falls behind on micro-batches is said to keep up",
+        file="src/elastream/policies/micro_batches.py",
+        before="late = [one for one in cases if not one.keeps_up]",
+        after="late: list[BatchCase] = []",
+        test="tests/unit/policies/test_micro_batches.py::test_who_falls_behind_is_misled_by_so_much",
+    ),
+    Mutant(
+        fault="a policy that nobody has measured on micro-batches goes unnoticed",
+        file="src/elastream/policies/micro_batches.json",
+        before='"hpa-80-learned": {',
+        after='"hpa-81": {',
+        test="tests/unit/policies/test_micro_batches.py::"
+        "test_every_policy_that_runs_on_micro_batches_was_measured_in_every_case",
+    ),
+    Mutant(
         fault="sources of Kanis' queries are as slow as what follows them",
         file="src/elastream/simulator/kanis.py",
         before="READ_S, MAP_S, SINK_S = 0.5e-6, 2.5e-6, 2.0e-6",

@@ -5,8 +5,10 @@ from dataclasses import replace
 import pytest
 
 from elastream.core.observation import Trigger
+from elastream.policies.micro_batches import find_measured
 from elastream.simulator.microbatch.model import ApplicationModel
 from elastream.testing import Story, application, tell
+from experiments.micro_batches import Case, run
 
 TICK_S = 5.0
 
@@ -94,3 +96,16 @@ def test_a_task_that_all_wait_for_teaches_nothing_and_buys_nothing() -> None:
     story = tell(hot, "constant(50k)", "hpa-80-learned", minutes=30, tick_s=TICK_S)
     assert falls_behind(story, 50_000, 10.0)
     assert max(story.wanted()) <= 8
+
+
+def test_what_is_told_of_policies_on_micro_batches_is_what_is_measured() -> None:
+    """One case again, of one that is misled and of one that is not."""
+    case = Case("windowed-count", 60_000, 10.0)
+    for name in ("hpa-80", "hpa-80-learned"):
+        (kept,) = (found for found in find_measured(name) if found.case == case.name)
+        found = run(case, name)
+        assert (found.workers, found.keeps_up) == (kept.workers, kept.keeps_up)
+        assert found.delay_s == pytest.approx(kept.delay_s, rel=0.01)
+    assert kept.needed == 8
+    assert not run(case, "fixed", minutes=40.0, workers=7).keeps_up
+    assert run(case, "fixed", minutes=40.0, workers=8).keeps_up

@@ -44,12 +44,15 @@ def test_what_a_policy_would_use_and_a_platform_lacks_is_named(capsys: pytest.Ca
     assert listed["thr-nlunaware"] == "has all signals"
 
 
-def test_what_a_policy_does_to_micro_batches_is_said_where_there_are_any(capsys: pytest.CaptureFixture[str]) -> None:
+def test_who_is_misled_on_micro_batches_and_by_how_much_is_a_column(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["policies", "--json"]) == 0
-    every = {one["name"]: one["platforms"] for one in json.loads(capsys.readouterr().out)}
-    caution = "on micro-batches it is too small by the stages that read a source; ds2-spark is not"
-    for platform in ("simulator", "spark"):
-        assert every["ds2-timely"][platform] == f"has all signals; {caution}"
-        assert every["ds2"][platform] == "has all signals; on micro-batches it may stay too small; ds2-spark does not"
-        assert every["ds2-spark"][platform] == "has all signals"
-    assert every["ds2-timely"]["dataflow"] == every["ds2"]["dataflow"] == "has all signals"
+    every = {one["name"]: one["on_micro_batches"] for one in json.loads(capsys.readouterr().out)}
+    assert every["hpa-80"].startswith("misled: ")
+    assert every["hpa-80-learned"].startswith("keeps up, ")
+    assert every["fixed"] is None
+    assert main(["policies"]) == 0
+    shown = capsys.readouterr().out
+    assert "on micro-batches" in shown
+    assert "python -m experiments.micro_batches" in shown
+    assert main(["policies", "hpa-80"]) == 0
+    assert f"on micro-batches: {every['hpa-80']}" in " ".join(capsys.readouterr().out.split())

@@ -13,8 +13,9 @@ from elastream.cli.parsing.completion import complete_policies
 from elastream.cli.parsing.options import Json
 from elastream.cli.terminal.output import console, print_json, print_table
 from elastream.cli.terminal.settings_table import default_text, print_settings, settings_json
-from elastream.core.needs import find_caution, fit
+from elastream.core.needs import fit
 from elastream.policies import policies as known
+from elastream.policies.micro_batches import find_command, find_error
 from elastream.registry.settings import shown_name
 from elastream.simulator.continuous.model import DataflowModel, Feed, LogModel, OperatorModel, PlacesModel, own_pools
 from elastream.simulator.continuous.platform import SimulatedDataflow
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from elastream.core.needs import Fit, Need
-    from elastream.core.protocols import Policy
     from elastream.core.signals import Signal
 
 
@@ -80,6 +80,7 @@ def _list(*, json: bool) -> None:
                 "doc": known.doc(name),
                 "from": _origin(name),
                 "platforms": _fits(name),
+                "on_micro_batches": find_error(name),
                 "settings": settings_json(known.settings(name)),
             }
             for name in known.names()
@@ -92,6 +93,8 @@ def _list(*, json: bool) -> None:
     print_table(screen, _fits_of_all())
     screen.print()
     screen.print("simulator: Spark's micro-batches; dataflow: the simulator's continuous engine, as Flink or Heron")
+    under = "steady loads on the simulator, and the workers it has against the fewest that keep up"
+    screen.print(f"on micro-batches: {under}, as {find_command()} has measured")
     screen.print("What the settings of one mean: elastream policies NAME")
 
 
@@ -117,10 +120,10 @@ def _preset_of(name: str) -> str | None:
 
 
 def _fits_of_all() -> Table:
-    """Every policy on every platform: as published, with what stands in, or why not."""
-    table = _table("policy", *(f"on {platform}" for platform in platforms()))
+    """Every policy on every platform: as published, with what stands in, or why not; and whether batches mislead it."""
+    table = _table("policy", *(f"on {platform}" for platform in platforms()), "on micro-batches")
     for name in known.names():
-        table.add_row(name, *_fits(name).values())
+        table.add_row(name, *_fits(name).values(), find_error(name) or "not measured")
     return table
 
 
@@ -144,10 +147,11 @@ def _module_doc(name: str) -> str:
 def _show(name: str, *, json: bool) -> None:
     settings, fits = known.settings(name), _fits(name)
     about = " ".join(_module_doc(name).split())
-    _, needs = _usual(name)
+    needs = _needs(name)
     if json:
         shown: dict[str, Any] = {"name": name, "doc": known.doc(name), "about": about, "platforms": fits}
-        print_json({**shown, "needs": _needs_json(needs), "settings": settings_json(settings)})
+        shown |= {"on_micro_batches": find_error(name), "needs": _needs_json(needs)}
+        print_json({**shown, "settings": settings_json(settings)})
         return
     screen = console()
     screen.print(Text.assemble((name, "bold"), f": {known.doc(name)}"))
@@ -155,35 +159,32 @@ def _show(name: str, *, json: bool) -> None:
     screen.print()
     for platform, sentence in fits.items():
         screen.print(f"on {platform}: {sentence}")
+    screen.print(f"on micro-batches: {find_error(name) or 'not measured'}")
     screen.print(f"needs: {'; '.join(_need_text(need) for need in needs) or 'nothing'}")
     screen.print()
     print_settings(screen, settings)
 
 
-def _usual(name: str) -> tuple[Policy[Any] | None, tuple[Need, ...]]:
-    """A policy with its defaults, and what it cannot do without."""
+def _needs(name: str) -> tuple[Need, ...]:
+    """What a policy with its defaults cannot do without."""
     try:
-        policy = known.build(name)
-        return policy, policy.needs
+        return known.build(name).needs
     except Exception:
         # Some policy cannot be built without settings, on which its needs may depend; one of others may fail anyhow.
-        return None, ()
+        return ()
 
 
 def _fits(name: str) -> dict[str, str]:
-    policy, needs = _usual(name)
-    return {
-        platform: _sentence(fit(needs, provides), _lacking(name, provides), find_caution(policy, provides))
-        for platform, provides in platforms().items()
-    }
+    needs = _needs(name)
+    provided = platforms().items()
+    return {platform: _sentence(fit(needs, provides), _lacking(name, provides)) for platform, provides in provided}
 
 
-def _sentence(found: Fit, lacks: Sequence[Signal], caution: str | None) -> str:
-    if not found.runs:
+def _sentence(found: Fit, lacks: Sequence[Signal]) -> str:
+    if not found.runs or not lacks:
         return found.sentence()
     runs = found.sentence() + "," if found.standing_in else "runs"
-    fits = f"{runs} without {', '.join(lacks)}" if lacks else found.sentence()
-    return f"{fits}; {caution}" if caution else fits
+    return f"{runs} without {', '.join(lacks)}"
 
 
 def _lacking(name: str, provides: AbstractSet[Signal]) -> list[Signal]:
