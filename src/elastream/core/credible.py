@@ -6,6 +6,8 @@ Policies and guards see only what passed through here, so none of them asks agai
 import math
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass, replace
+from functools import cache
+from operator import is_not
 from typing import Any
 
 from elastream.core.errors import ObservationFailed
@@ -84,17 +86,26 @@ def _all_readings(now: Observation) -> Iterator[Reading | None]:
 def _with_sound_readings(now: Observation, oldest: float, newest: float) -> Observation:
     """Walk the whole observation and leave out readings that are not sound."""
 
-    def cleaned(value: object) -> Any:
+    def cleaned(value: Any) -> Any:
         if isinstance(value, Reading):
             return value if _is_sound(value, oldest, newest) else None
         if type(value) is tuple:
-            return tuple(cleaned(item) for item in value)
-        if is_dataclass(value) and not isinstance(value, type):
-            return replace(value, **{f.name: cleaned(getattr(value, f.name)) for f in fields(value)})
-        return value
+            items = tuple(map(cleaned, value))
+            return items if any(map(is_not, items, value)) else value
+        kind: object = type(value)
+        names = _parts(kind)
+        changed = {name: sound for name in names if (sound := cleaned(part := getattr(value, name))) is not part}
+        # What is sound as it is need not be built anew, and that is most of it.
+        return replace(value, **changed) if changed else value
 
     result: Observation = cleaned(now)
     return result
+
+
+@cache
+def _parts(kind: object) -> tuple[str, ...]:
+    """Names of what values of a class are made of; none if it is no dataclass."""
+    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
 
 
 def _with_sound_numbers(now: Observation, oldest: float, newest: float) -> Observation:

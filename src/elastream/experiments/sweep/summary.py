@@ -37,25 +37,26 @@ class PolicySummary:
 def summarise_sweep(spark: SparkSession, store: RunStore, runs: Iterable[Identity]) -> list[PolicySummary]:
     """Summarise these runs by policy, and write the table by experiment beside them."""
     wanted = spark.createDataFrame([(one.experiment, one.code) for one in runs], "experiment STRING, code STRING")
-    wanted.createOrReplaceTempView("wanted")
     columns = ", ".join(f"`{field.name}` {_TYPES[str(field.type)]}" for field in SUMMARY)
     # Runs of older code may be damaged; those of this plan were written a moment ago, or have been read.
-    found = spark.read.schema(columns).option("ignoreCorruptFiles", "true").option("recursiveFileLookup", "true")
-    found.option("pathGlobFilter", "summary.parquet").parquet((store.folder / RUNS).absolute().as_uri()).join(
-        wanted, ["experiment", "code"], "left_semi"
-    ).createOrReplaceTempView("runs")
-    spark.sql("CACHE TABLE sweep AS SELECT * FROM runs")
+    reader = spark.read.schema(columns).option("ignoreCorruptFiles", "true").option("recursiveFileLookup", "true")
+    reader = reader.option("pathGlobFilter", "summary.parquet")
+    found = reader.parquet((store.folder / RUNS).absolute().as_uri()).join(wanted, ["experiment", "code"], "left_semi")
+    found.cache()
     try:
         axes, means = ", ".join(AXES), ", ".join(f"avg({name}) AS {name}" for name in _MEANS)
         by_experiment = spark.sql(
             f"SELECT {axes}, count(*) AS runs, count(error) AS failed, avg(CAST(slo_kept AS INT)) AS slo_kept, {means} "
-            f"FROM sweep GROUP BY {axes} ORDER BY {axes}"
+            f"FROM {{runs}} GROUP BY {axes} ORDER BY {axes}",
+            runs=found,
         )
         by_experiment.coalesce(1).write.mode("overwrite").parquet((store.folder / TABLE).absolute().as_uri())
         rows = spark.sql(
             "SELECT policy, count(*), count(error), avg(worker_hours_paid), avg(records_within_slo), "
-            "avg(CAST(slo_kept AS INT)) FROM sweep GROUP BY policy ORDER BY avg(worker_hours_paid) NULLS LAST, policy"
+            "avg(CAST(slo_kept AS INT)) FROM {runs} GROUP BY policy "
+            "ORDER BY avg(worker_hours_paid) NULLS LAST, policy",
+            runs=found,
         ).collect()
     finally:
-        spark.sql("UNCACHE TABLE sweep")
+        found.unpersist()
     return [PolicySummary(*row) for row in rows]
