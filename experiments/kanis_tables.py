@@ -87,7 +87,8 @@ class Watch:
         return Seen(mean(totals), max(totals), mean(self.ages_s), changes, self.sizes[-1])
 
 
-# Tables 7.1 to 7.8: cosine, 140 minutes.
+# Tables 7.1 to 7.8: cosine, 140 minutes. Two means are others elsewhere in the thesis: 8.6 for HPA-CPU's 6.4 with 0.7
+# on Q1, and 17 for HPA-Varga's 34.8 there; both are those of Q2 in table 7.18.
 OPTIMISATION: dict[str, Sequence[Row]] = {
     "q1": (
         Row("Dhalion", 1.1, 16.8, 31, 14.8),

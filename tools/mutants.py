@@ -1068,7 +1068,7 @@ MUTANTS = (
         before="READ_S, MAP_S, SINK_S = 0.5e-6, 2.5e-6, 2.0e-6",
         after="READ_S, MAP_S, SINK_S = 1.67e-6, 1.67e-6, 1.66e-6",
         test="tests/stories/test_kanis_models.py::"
-        "test_quick_sources_make_dhalion_large_and_hpa_is_smaller_with_less_lag",
+        "test_quick_sources_make_dhalion_as_large_as_in_the_thesis_and_it_lags_more_than_hpa",
     ),
     Mutant(
         fault="all of an operator's time is seen as busy in Kanis' queries",
@@ -1077,6 +1077,14 @@ MUTANTS = (
         after="SEEN = 1.0",
         test="tests/stories/test_kanis_models.py::"
         "test_ds2_without_extra_never_works_off_its_lag_and_with_two_fifths_it_does",
+    ),
+    Mutant(
+        fault="Amadeus keeps its library's maximum in a larger pool",
+        file="src/elastream/policies/amadeus.py",
+        before="max(1, pool.max_workers if self.most is None else self.most)",
+        after="max(1, 10 if self.most is None else self.most)",
+        test="tests/stories/test_scaling.py::"
+        "test_a_pool_larger_than_the_one_of_the_document_is_used_and_the_documents_bound_is_a_preset",
     ),
     Mutant(
         fault="the thesis' over-provisioning acts before sizes are rounded",
