@@ -14,6 +14,7 @@ recovery target). Of a profile made in place, a size that was chosen and does so
 Departs from what was published, as far as that is known from its code: models are a power law and the mean of the
 nearest profiled points instead of ridge and boosted trees, forecasts come from the package's own hedge, and all pools
 get the same size. Tasks of micro-batches run in waves, so that a worker that makes no fewer of them counts for nothing.
+Whoever shortens batches makes results earlier, so that by latency the size is often the greatest there.
 """
 
 from __future__ import annotations
