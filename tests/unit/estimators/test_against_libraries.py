@@ -11,11 +11,10 @@ import pytest
 
 from elastream.estimators.anomaly import strays
 from elastream.estimators.capacity import Saturated, power_law
-from elastream.estimators.forecasting.analog import analog
-from elastream.estimators.forecasting.autoregression import autoregression
 from elastream.estimators.forecasting.bound import factor
 from elastream.estimators.forecasting.forecast import Forecast
 from elastream.estimators.forecasting.hedge import Hedge
+from elastream.estimators.forecasting.members import analog, autoregression
 from elastream.estimators.least_squares import nonnegative
 from elastream.estimators.moments import Moments
 from elastream.estimators.recovery import recovery_s

@@ -11,15 +11,12 @@ import pytest
 
 from elastream.core.errors import BadInput
 from elastream.estimators.forecasting import forecaster
-from elastream.estimators.forecasting.analog import analog
 from elastream.estimators.forecasting.arima import Arima
-from elastream.estimators.forecasting.autoregression import autoregression
 from elastream.estimators.forecasting.bound import factor, with_outcome
 from elastream.estimators.forecasting.checked import Checked, straight_line
-from elastream.estimators.forecasting.day_profile import day_profile
 from elastream.estimators.forecasting.forecast import Forecast, wape
 from elastream.estimators.forecasting.hedge import Hedge
-from elastream.estimators.forecasting.holt import ALPHAS, BETAS, DAMPINGS, holt
+from elastream.estimators.forecasting.members import ALPHAS, BETAS, DAMPINGS, analog, autoregression, day_profile, holt
 
 Floats = npt.NDArray[np.float64]
 

@@ -16,12 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from elastream.estimators.forecasting import bound
-from elastream.estimators.forecasting.analog import analog
-from elastream.estimators.forecasting.autoregression import autoregression
-from elastream.estimators.forecasting.day_profile import day_profile
 from elastream.estimators.forecasting.forecast import Forecast
-from elastream.estimators.forecasting.holt import MEMBERS as HOLT_MEMBERS
-from elastream.estimators.forecasting.holt import holt
+from elastream.estimators.forecasting.members import HOLT_MEMBERS, analog, autoregression, day_profile, holt
 
 Floats = npt.NDArray[np.float64]
 State = dict[str, Any]
