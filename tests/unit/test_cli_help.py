@@ -20,7 +20,7 @@ from elastream.workloads import workloads
 WORDS = {
     "DURATION", "DURATION|asap", "FILE", "FOLDER", "HOST:PORT|FOLDER", "KEY=VALUE", "MIN..MAX", "MODULE:CLASS", "NAME",
     "NAME(KEY=VALUE)",
-    "NAME|FILE", "NUMBER", "RATE", "RATE|real", "RUN", "local|processes", "SIZE", "TEXT", "TOPIC",
+    "NAME|FILE", "NUMBER", "RATE", "RATE|real", "RUN", "local|processes|spark|MASTER", "SIZE", "TEXT", "TOPIC",
     "TOPIC|STREAM=TOPIC", "URL|cluster|FOLDER",
     "APP.PY", "ARGS", "SOURCE", "[NAME]", "[NAME|TEXT]",
 }  # fmt: skip

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Self
 import typer
 from rich.table import Table
 
+from elastream.cli.commands.comparison import compare_runs
 from elastream.cli.commands.plan import PlanFile, judge_promises
 from elastream.cli.parsing.options import Json
 from elastream.cli.terminal.output import console, print_json, print_line, print_table, tell
@@ -19,8 +20,7 @@ from elastream.experiments.plan.matrix import AXES, multiply
 from elastream.experiments.plan.reader import read_plan
 from elastream.experiments.runner.execution import Done, find_cost
 from elastream.experiments.runner.runner import CaseStatus, find_status, run_cases
-from elastream.experiments.store.folder import RUNS, RunStore, StoredRun, read_environment, read_stored
-from elastream.experiments.store.identity import name_code
+from elastream.experiments.store.folder import RunStore, StoredRun, read_environment, read_stored
 from elastream.experiments.sweep.backend import SparkSweep
 from elastream.experiments.sweep.summary import PolicySummary, summarise_sweep
 from elastream.experiments.sweep.where import open_backend, read_on
@@ -38,9 +38,13 @@ experiment = typer.Typer(
 
     elastream experiment list results
 
+    elastream experiment compare results
+
     elastream experiment diff results RUN RUN
     """,
 )
+
+experiment.command("compare")(compare_runs)
 
 Results = Annotated[Path, typer.Argument(metavar="FOLDER", help="What `elastream experiment run --out` wrote.")]
 RunName = Annotated[str, typer.Argument(metavar="RUN", help="The beginning of a run's name, as `list` shows it.")]
@@ -135,7 +139,7 @@ def list_runs(folder: Results, json: Json = False) -> None:
 
     elastream experiment list results/first-look
     """
-    rows = _rows(list(_store(folder).runs()))
+    rows = _rows(list(RunStore(folder).require().runs()))
     if json:
         print_json(rows)
         return
@@ -163,7 +167,7 @@ def show(folder: Results, run: RunName, json: Json = False) -> None:
     elastream experiment show results/first-look 3f2a
     """
     found = _find(folder, run)
-    state = _state(found)
+    state = found.state_now
     if json:
         print_json({
             **found.document, "numbers": dict(found.numbers), "environment": read_environment(found.folder),
@@ -276,14 +280,8 @@ def _print_summaries(summaries: Sequence[PolicySummary]) -> None:
     print_table(console(), table)
 
 
-def _store(folder: Path) -> RunStore:
-    if not (folder / RUNS).is_dir():
-        raise BadInput(f"{folder}: there are no runs; `elastream experiment run PLAN --out {folder}` makes them")
-    return RunStore(folder)
-
-
 def _find(folder: Path, name: str) -> StoredRun:
-    store = _store(folder)
+    store = RunStore(folder).require()
     found = [identity for identity in store.identities() if str(identity).startswith(name)]
     if len(found) != 1:
         told = "there is none" if not found else f"it means {len(found)} runs; write more of it"
@@ -302,7 +300,7 @@ def _rows(runs: Sequence[StoredRun]) -> list[dict[str, Any]]:
         rows.append({
             "run": str(one.identity),
             "what": ", ".join([*told, f"seed {one.document.get('what', {}).get('seed', 'unknown')}"]),
-            "state": _state(one),
+            "state": one.state_now,
             "error": one.error,
             "worker_hours_paid": one.numbers.get("worker_hours_paid"),
             "records_within_slo": one.numbers.get("records_within_slo"),
@@ -314,13 +312,6 @@ def _order(one: StoredRun) -> tuple[object, ...]:
     """As plans order them, so that those that are compared stand side by side."""
     labels, seed = one.document.get("labels", {}), one.document.get("what", {}).get("seed", 0)
     return (*(str(labels.get(axis, "")) for axis in AXES), seed)
-
-
-def _state(one: StoredRun) -> str:
-    """Of a run that is whole, whether its code is the present one. Nothing is imported to tell it."""
-    platform = "live" if "job" in one.document.get("what", {}).get("subject", {}) else "simulator"
-    files = [Path(file) for file in one.document.get("code_files", [])]
-    return "stale" if one.state == "finished" and name_code(platform, files) != one.identity.code else one.state
 
 
 def _flat(value: Any, name: str = "") -> dict[str, Any]:

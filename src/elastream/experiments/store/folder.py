@@ -27,7 +27,7 @@ from elastream.core.errors import BadInput, ElastreamError, JournalError
 from elastream.core.sanitizer import sanitizer
 from elastream.experiments.plan.reader import Plan
 from elastream.experiments.run_folder import JOURNAL
-from elastream.experiments.store.identity import Identity, parse_identity
+from elastream.experiments.store.identity import Identity, name_code, parse_identity
 from elastream.experiments.store.tables import SUMMARY
 from elastream.journal.folder_lock import FolderLock
 
@@ -37,6 +37,7 @@ TABLES = ("ticks", "decisions", "summary")
 PARTIAL = ".part-"
 
 State = Literal["finished", "failed", "damaged"]
+StateNow = Literal["finished", "failed", "damaged", "stale"]
 
 
 class StoreError(ElastreamError):
@@ -58,6 +59,14 @@ class StoredRun:
     """Why it failed, or which file is damaged."""
 
     @property
+    def state_now(self) -> StateNow:
+        """Its state, or that it is whole and was run by older code. Nothing is imported to tell it."""
+        platform = "live" if "job" in self.document.get("what", {}).get("subject", {}) else "simulator"
+        files = [Path(file) for file in self.document.get("code_files", [])]
+        is_old = self.state == "finished" and name_code(platform, files) != self.identity.code
+        return "stale" if is_old else self.state
+
+    @property
     def has_journal(self) -> bool:
         """Whether its journal was kept."""
         return (self.folder / JOURNAL).is_dir()
@@ -69,6 +78,13 @@ class RunStore:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._lock = FolderLock(folder)
+
+    def require(self) -> RunStore:
+        """Itself; BadInput if there are no runs in it."""
+        if not (self.folder / RUNS).is_dir():
+            remedy = f"`elastream experiment run PLAN --out {self.folder}` makes them"
+            raise BadInput(f"{self.folder}: there are no runs; {remedy}")
+        return self
 
     def open(self) -> RunStore:
         """Take the folder for a runner; BadInput if another one has it."""
