@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import cycle, product
 from typing import Any
 
 from hypothesis import strategies as some
@@ -46,7 +47,7 @@ absurd: some.SearchStrategy[Any] = some.one_of(
     some.booleans(),
     some.sampled_from(NUMBERS),
     some.integers(-(2**70), 2**70),
-    some.floats(allow_nan=False, allow_infinity=False, allow_subnormal=False),
+    some.floats(width=16, allow_nan=False, allow_infinity=False),
     some.sampled_from(TIMES).map(spell),
     some.sampled_from(TEXTS),
     some.text(max_size=20),
@@ -63,17 +64,27 @@ def good(given: Mapping[str, str], count: int) -> list[dict[str, Any]]:
     return [json.loads(value) for value in messages(batch, parsed.generator.key_column).values]
 
 
-def spoilt(event: Mapping[str, Any]) -> some.SearchStrategy[bytes]:
+def spoilt(event: Mapping[str, Any]) -> some.SearchStrategy[dict[str, Any]]:
     """An event with some fields that are absurd, or missing."""
     change = some.dictionaries(some.sampled_from(sorted(event)), absurd, min_size=1, max_size=3)
     less = some.sets(some.sampled_from(sorted(event)), max_size=1)
     return some.builds(
-        lambda changed, gone: json.dumps(
-            {name: value for name, value in {**event, **changed}.items() if name not in gone}
-        ).encode(),
+        lambda changed, gone: {name: value for name, value in {**event, **changed}.items() if name not in gone},
         change,
         less,
     )
+
+
+def numbered(found: Sequence[bytes | Mapping[str, Any]], since: int = 0) -> list[bytes]:
+    """As messages. Where events have offsets these differ: of two that are alike in it, any may come first."""
+    return [
+        one if isinstance(one, bytes) else json.dumps({**one, "offset": place} if _has_offset(one) else one).encode()
+        for place, one in enumerate(found, since)
+    ]
+
+
+def _has_offset(event: Mapping[str, Any]) -> bool:
+    return type(event.get("offset")) is int and 0 <= event["offset"] < 2**31
 
 
 def spell_all(objects: Sequence[Mapping[str, Any]]) -> list[bytes]:
@@ -81,10 +92,12 @@ def spell_all(objects: Sequence[Mapping[str, Any]]) -> list[bytes]:
     return [json.dumps(one).encode() for one in objects]
 
 
-def every_field(event: Mapping[str, Any]) -> list[bytes]:
-    """An event as often as there is an absurd value for one of its fields."""
+def every_field(objects: Sequence[Mapping[str, Any]]) -> list[bytes]:
+    """A message for every absurd value of every field, each made of another of these events."""
     values: list[Any] = [None, *NUMBERS, *map(spell, TIMES), *TEXTS, [], {}, True]
-    return [json.dumps({**event, name: value}).encode() for name in event for value in values]
+    changes = product(objects[0], values)
+    spoilt_ones = [{**event, name: value} for event, (name, value) in zip(cycle(objects), changes, strict=False)]
+    return numbered(spoilt_ones, since=len(objects))
 
 
 def rubbish(given: Mapping[str, str], size: int) -> some.SearchStrategy[list[bytes]]:
@@ -92,10 +105,9 @@ def rubbish(given: Mapping[str, str], size: int) -> some.SearchStrategy[list[byt
     sound = good(given, 40)
     one = some.sampled_from(sound)
     message = some.one_of(
-        one.flatmap(spoilt), one.flatmap(spoilt), one.map(lambda event: json.dumps(event).encode()),
-        some.binary(max_size=40),
+        one.flatmap(spoilt), one.flatmap(spoilt), one, some.binary(max_size=40),
     )  # fmt: skip
-    return some.lists(message, min_size=size, max_size=size)
+    return some.lists(message, min_size=size, max_size=size).map(numbered)
 
 
 def arrived(values: Sequence[bytes]) -> list[Message]:
