@@ -36,6 +36,27 @@ class Mutant:
 
 MUTANTS = (
     Mutant(
+        fault="a report compares means over whatever each policy happened to run",
+        file="src/elastream/experiments/report/standing.py",
+        before="if len(contest.contenders) == len(policies)]",
+        after="]",
+        test="tests/unit/experiments/test_report.py::test_means_are_over_what_all_policies_ran",
+    ),
+    Mutant(
+        fault="a report names a winner where the difference may be chance",
+        file="src/elastream/experiments/report/standing.py",
+        before="if difference.interval.excludes_zero:",
+        after="if difference.mean > 0:",
+        test="tests/unit/experiments/test_report.py::test_a_difference_that_may_be_chance_is_called_none",
+    ),
+    Mutant(
+        fault="the query that a report tells counts runs of older code",
+        file="src/elastream/experiments/report/tables.py",
+        before=" AND code IN ({codes})",
+        after="",
+        test="tests/unit/experiments/test_report.py::test_the_query_of_a_figure_makes_its_rows_with_another_tool",
+    ),
+    Mutant(
         fault="a budget counts no workers that are starting, which the numbers of a run do",
         file="src/elastream/core/guards/budget.py",
         before="count_paid(now) * elapsed_s",

@@ -15,7 +15,7 @@ from elastream.core.errors import JournalError
 
 COMMANDS = (
     "demo", "live", "run", "launcher", "simulate", "why", "page", "replay",
-    "policies", "workloads", "models", "jobs", "bench", "config", "produce", "guards", "faults",
+    "policies", "workloads", "models", "jobs", "bench", "config", "produce", "guards", "faults", "report",
 )  # fmt: skip
 
 

@@ -1,7 +1,5 @@
 """The page of a recorded run: one HTML file that needs nothing else."""
 
-import base64
-import hashlib
 import json
 from collections.abc import Callable, Sequence
 from importlib.resources import files
@@ -16,6 +14,7 @@ from elastream.journal.reader import Recording
 from elastream.journal.story import sentences
 from elastream.journal.story_line import Line
 from elastream.render import marks
+from elastream.render.document import make_document
 from elastream.render.html import Html, clipped, element, joined
 from elastream.render.page.decisions import DecisionEntry, lane, table
 from elastream.render.page.facts import default_title, facts, notes_told, tiles
@@ -179,32 +178,5 @@ def _footer(series: RunSeries, *, is_virtual: bool) -> Html:
 
 def document(title: str, body: Html) -> str:
     """A page that needs nothing else and runs nothing but our own script."""
-    style, script = (_package_text(name) for name in ("page.css", "page.js"))
-    policy = "; ".join(
-        (
-            "default-src 'none'",
-            f"style-src '{_hash(style)}'",
-            f"script-src '{_hash(script)}'",
-            "base-uri 'none'",
-            "form-action 'none'",
-        )
-    )
-    head = element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=policy),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="color-scheme", content="light dark"),
-        element("title", title),
-        element("style", style),
-    )
-    content = element("body", element("main", body), element("script", script))
-    return f"<!doctype html>\n{element('html', head, content, lang='en')}\n"
-
-
-def _package_text(name: str) -> Html:
-    return Html(files(__package__).joinpath(name).read_text(encoding="utf-8"))
-
-
-def _hash(source: str) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()}"
+    style, script = (files(__package__).joinpath(name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
+    return make_document(title, body, style=style, script=script)

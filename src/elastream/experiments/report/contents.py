@@ -1,0 +1,69 @@
+"""What a folder of runs holds, read once: the plan, its runs, and where they came from."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from elastream.experiments.comparison import Comparison, compare
+from elastream.experiments.store.folder import PLAN, RunStore, StoredRun, read_environment
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """A folder of runs."""
+
+    folder: Path
+    name: str
+    plan: Mapping[str, Any]
+    """As it was written; empty where it cannot be read."""
+    runs: Sequence[StoredRun]
+    """Finished by the present code: those that count."""
+    comparison: Comparison
+    failures: Mapping[str, int]
+    """Error -> runs that ended with it."""
+    origins: Mapping[str, Mapping[str, int]]
+    """What of where runs came from -> value -> how many runs have it."""
+
+    @property
+    def promised(self) -> float | None:
+        """The share of records that is to be in time; None where nothing or not the same is promised everywhere."""
+        shares = {(one.document["what"].get("slo") or {}).get("share") for one in self.runs}
+        return shares.pop() if len(shares) == 1 else None
+
+
+def read_contents(folder: Path) -> Contents:
+    """Read a folder of runs; BadInput if it is none."""
+    stored = [(run, run.state_now) for run in RunStore(folder).require().runs()]
+    name, plan = _read_plan(folder / PLAN)
+    runs = [run for run, state in stored if state == "finished"]
+    errors = Counter(run.error or state for run, state in stored if state in ("failed", "damaged"))
+    origins: dict[str, Counter[str]] = {}
+    for run in runs:
+        for what, value in _tell_origin(read_environment(run.folder)).items():
+            origins.setdefault(what, Counter())[value] += 1
+    return Contents(folder, name or folder.name, plan, runs, compare(stored), errors, origins)
+
+
+def _read_plan(file: Path) -> tuple[str | None, Mapping[str, Any]]:
+    """Its name from the first line, and what follows."""
+    try:
+        first, _, rest = file.read_text(encoding="utf-8").partition("\n")
+        plan = json.loads(rest)
+    except (OSError, ValueError):
+        return None, {}
+    return first.removeprefix("# "), plan if isinstance(plan, dict) else {}
+
+
+def _tell_origin(environment: Mapping[str, Any]) -> dict[str, str]:
+    machine, versions = environment.get("machine", {}), environment.get("versions", {})
+    return {
+        "commit": environment.get("commit") or "not from a checkout",
+        "machine": ", ".join(str(machine[key]) for key in ("processor", "system") if key in machine) or "unknown",
+        "cores": str(machine.get("cores", "unknown")),
+        "versions": ", ".join(f"{name} {number}" for name, number in versions.items()) or "unknown",
+    }

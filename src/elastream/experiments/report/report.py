@@ -1,0 +1,106 @@
+"""The report on a folder of runs, as one HTML file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+
+from elastream.core.sanitizer import sanitizer
+from elastream.experiments.report.checklist import check_items, draw_checklist
+from elastream.experiments.report.contents import Contents
+from elastream.experiments.report.front import draw_front
+from elastream.experiments.report.standing import Overview, answer, stand
+from elastream.experiments.report.tables import (
+    draw_table,
+    made_by,
+    policy_table,
+    query_means,
+    query_situations,
+    situation_table,
+)
+from elastream.render.document import make_document
+from elastream.render.html import Html, element, joined
+
+
+def write_report(contents: Contents, path: Path) -> None:
+    """Write the report to a file."""
+    path.write_text(make_report(contents), encoding="utf-8")
+
+
+def make_report(contents: Contents) -> str:
+    """The report as text."""
+    overview = stand(contents.comparison.contests)
+    title = sanitizer().line(contents.name)
+    body = joined([
+        _head(contents, overview, title),
+        _front(contents, overview),
+        _situations(contents),
+        _section("Can this be repeated?", draw_checklist(check_items(contents, overview))),
+        element("footer", "Made by Elastream. What a run does not know is empty, and never 0."),
+    ])  # fmt: skip
+    style, script = (
+        files(__package__).joinpath(name).read_text(encoding="utf-8") for name in ("report.css", "report.js")
+    )
+    return make_document(title, body, style=style, script=script)
+
+
+def _head(contents: Contents, overview: Overview, title: str) -> Html:
+    about = str(contents.plan.get("about") or "")
+    policies = len({one.policy for contest in contents.comparison.contests for one in contest.contenders})
+    counted = f"{len(contents.runs):,} runs, {policies} policies, {len(contents.comparison.contests):,} situations"
+    return element(
+        "header",
+        element("h1", title),
+        element("p", sanitizer().line(about), class_="about") if about else None,
+        element("p", answer(overview), class_="answer"),
+        element("p", counted, class_="hint"),
+    )
+
+
+def _front(contents: Contents, overview: Overview) -> Html:
+    if not overview.standings:
+        return joined(())
+    picture = draw_front(overview, contents.promised)
+    told = (
+        "Up and to the left is better. The line is the front: nothing that was run is both cheaper and better. Grey "
+        "squares are fixed sizes. Bars are intervals over repetitions, where there are any."
+    )
+    ranks = contents.comparison.ranks
+    return _section(
+        "What it costs, and what it keeps",
+        element("p", told if picture else "Shares of records in time are not known: nothing was promised.",
+                class_="hint"),
+        picture,
+        draw_table(policy_table(overview)),
+        None if ranks is None else element("p", _tell_ranks(ranks.ranks, ranks.critical_difference), class_="hint"),
+        made_by(contents, query_means(contents, overview), "the table above, a row for each dot"),
+    )  # fmt: skip
+
+
+def _situations(contents: Contents) -> Html:
+    return _section(
+        "Policies in each situation",
+        element("ul", *(element("li", line) for line in _verdicts(contents)), class_="verdicts"),
+        draw_table(situation_table(contents)),
+        made_by(contents, query_situations(contents), "the table above"),
+    )
+
+
+def _verdicts(contents: Contents) -> list[str]:
+    """Who won where, counted: a line for each outcome."""
+    outcomes: dict[str, int] = {}
+    for contest in contents.comparison.contests:
+        told = f"{contest.winner} did best" if contest.winner else "no difference shown, or nobody keeps the SLO"
+        outcomes[told] = outcomes.get(told, 0) + 1
+    total = len(contents.comparison.contests)
+    return [f"{told}: {number:,} of {total:,} situations" for told, number in sorted(outcomes.items())]
+
+
+def _tell_ranks(ranks: Mapping[str, float], difference: float) -> str:
+    told = ", ".join(f"{policy} {rank:.2f}" for policy, rank in sorted(ranks.items(), key=lambda pair: pair[1]))
+    return f"Mean ranks over situations, 1 being best: {told}. Ranks closer than {difference:.2f} cannot be told apart."
+
+
+def _section(heading: str, *children: Html | None) -> Html:
+    return element("section", element("h2", heading), *children, aria_label=heading)

@@ -1,0 +1,150 @@
+"""What a report says of a folder of runs."""
+
+import html
+import re
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from elastream.cli import main
+from elastream.core.errors import BadInput
+from elastream.experiments.comparison import COST, KEPT
+from elastream.experiments.report.checklist import check_items
+from elastream.experiments.report.contents import read_contents
+from elastream.experiments.report.front import place_share
+from elastream.experiments.report.report import make_report
+from elastream.experiments.report.standing import Overview, answer, find_front, stand
+from elastream.experiments.report.tables import query_means, query_situations
+from tests.unit.experiments.report_samples import sample, store_plan, store_run
+
+
+def overview_of(folder: Path) -> Overview:
+    return stand(read_contents(folder).comparison.contests)
+
+
+def test_the_cheapest_that_keeps_the_promise_is_the_answer(tmp_path: Path) -> None:
+    told = answer(overview_of(sample(tmp_path)))
+
+    # Means over both loads and both seeds: 5, 7, 5.1 and 7.1.
+    assert told == "ds2 kept the promise in all its runs and cost 6.05 worker-hours a run, the least of the 2 that did."
+
+
+def test_a_difference_that_may_be_chance_is_called_none(tmp_path: Path) -> None:
+    for seed, cost in enumerate([5.0, 9.0, 4.0]):
+        store_run(tmp_path, "ds2", "wave", seed, cost=6.2)
+        store_run(tmp_path, "threshold", "wave", seed, cost=cost)
+
+    told = answer(overview_of(tmp_path))
+
+    assert "no difference is shown: ds2 costs +0.2 [" in told
+
+
+def test_one_repetition_names_no_winner(tmp_path: Path) -> None:
+    store_run(tmp_path, "ds2", "wave", 0, cost=5)
+    store_run(tmp_path, "threshold", "wave", 0, cost=9)
+
+    assert answer(overview_of(tmp_path)).endswith("but no difference is shown: one repetition has no interval.")
+
+
+def test_where_nobody_keeps_the_promise_the_closest_is_named(tmp_path: Path) -> None:
+    for policy, kept in (("ds2", 0.9), ("threshold", 0.97)):
+        store_run(tmp_path, policy, "wave", 0, cost=5, kept=kept)
+
+    told = answer(overview_of(tmp_path))
+
+    assert told.startswith("No policy kept the promise in all its runs. Closest came threshold: 97.00% of all records")
+
+
+def test_means_are_over_what_all_policies_ran(tmp_path: Path) -> None:
+    for policy, cost in (("ds2", 5.0), ("threshold", 9.0)):
+        store_run(tmp_path, policy, "wave", 0, cost=cost)
+    store_run(tmp_path, "ds2", "calm", 0, cost=1.0)
+
+    found = overview_of(tmp_path)
+
+    assert [(one.policy, one.mean(COST)) for one in found.standings] == [("ds2", 5.0), ("threshold", 9.0)]
+    assert (len(found.shared), found.situations) == (1, 2)
+
+
+def test_the_front_has_those_that_none_is_cheaper_and_better_than(tmp_path: Path) -> None:
+    front = find_front([one for one in overview_of(sample(tmp_path)).standings if not one.is_fixed])
+
+    assert [one.policy for one in front] == ["dhalion", "ds2", "threshold"]
+    store_run(tmp_path, "ds2", "wave", 0, cost=50)
+    dear = find_front([one for one in overview_of(tmp_path).standings if not one.is_fixed])
+    assert [one.policy for one in dear] == ["dhalion", "threshold"]
+
+
+@pytest.mark.parametrize(("share", "place"), [(0.0, 0.0), (0.9, 0.25), (0.99, 0.5), (0.9999, 1.0), (1.0, 1.0)])
+def test_shares_are_placed_by_what_is_missing(share: float, place: float) -> None:
+    assert place_share(share) == pytest.approx(place)
+
+
+def rows_of(query: str) -> list[tuple[Any, ...]]:
+    found = duckdb.sql(query)
+    assert found is not None
+    return found.fetchall()
+
+
+def test_the_query_of_a_figure_makes_its_rows_with_another_tool(tmp_path: Path) -> None:
+    sample(tmp_path)
+    # Neither an error, nor older code, nor a seed that one policy lacks may count.
+    store_run(tmp_path, "ds2", "night", 0, cost=0.0, error="it broke")
+    store_run(tmp_path, "ds2", "wave", 0, cost=90.0, code="0" * 12)
+    store_run(tmp_path, "ds2", "wave", 2, cost=80.0)
+    contents = read_contents(tmp_path)
+    overview = stand(contents.comparison.contests)
+
+    means = {policy: (runs, cost, kept) for policy, runs, cost, kept in rows_of(query_means(contents, overview))}
+
+    assert len(means) == 5
+    for one in overview.standings:
+        assert means[one.policy] == (one.runs, pytest.approx(one.mean(COST)), pytest.approx(one.mean(KEPT)))
+    assert len(rows_of(query_situations(contents))) == 10
+
+
+def test_the_checklist_tells_seeds_repetitions_and_what_was_left_out(tmp_path: Path) -> None:
+    sample(tmp_path)
+    store_run(tmp_path, "ds2", "night", 0, cost=0.0, error="it broke")
+    contents = read_contents(tmp_path)
+
+    items = dict(check_items(contents, stand(contents.comparison.contests)))
+
+    assert items["Seeds"][0].startswith("0, 1; ")
+    assert items["Repetitions"] == ["2; intervals hold 19 times out of 20"]
+    assert "by the plan: policy hpa, workload night: it has no processor use" in items["Left out"]
+    assert "1 ended with: it broke" in items["Left out"]
+
+
+def test_the_file_asks_for_nothing_and_has_no_style_that_its_policy_forbids(tmp_path: Path) -> None:
+    page = make_report(read_contents(sample(tmp_path)))
+
+    assert "default-src 'none'" in html.unescape(page)
+    assert re.findall(r"\s(?:src|style|on\w+)=", page) == []
+    assert {found for found in re.findall(r'href="([^"]+)"', page) if not found.startswith("#")} == set()
+
+
+def test_what_a_plan_calls_things_is_text_and_no_markup(tmp_path: Path) -> None:
+    store_plan(tmp_path, about="<img src=x>")
+    store_run(tmp_path, "ds2", "</script><b>wave", 0, cost=5)
+
+    page = make_report(read_contents(tmp_path))
+
+    assert "<img" not in page
+    assert "<b>" not in page
+
+
+def test_a_folder_without_runs_is_refused_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(BadInput, match="there are no runs"):
+        read_contents(tmp_path)
+    assert main(["report", str(tmp_path)]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_the_command_writes_the_report_into_the_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", str(sample(tmp_path))]) == 0
+
+    assert capsys.readouterr().out.strip() == str(tmp_path / "report.html")
+    assert (tmp_path / "report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
