@@ -1544,6 +1544,13 @@ MUTANTS = (
         test="tests/stories/test_trust.py::test_the_first_small_batches_move_the_size_by_a_step_and_not_to_the_bound",
     ),
     Mutant(
+        fault="while a batch hangs, more is said to wait than has come",
+        file="src/elastream/policies/lag_proportional.py",
+        before="min(since_start, backlog)",
+        after="since_start",
+        test="tests/stories/test_bottlenecks.py::test_a_batch_that_hangs_makes_no_backlog_of_bursts_that_are_long_over",
+    ),
+    Mutant(
         fault="the tasks of the running batch tell nothing, however much larger it is than any before",
         file="src/elastream/policies/lag_proportional.py",
         before="running = query.running if query.id in memory else None",

@@ -1,5 +1,6 @@
 """What an operator would see when more executors cannot help: the cause, named, and no growth."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +12,7 @@ from elastream.core.guards.bottleneck import BottleneckGuard
 from elastream.core.guards.partition_ceiling import PartitionCeiling
 from elastream.core.knowledge import Knowledge
 from elastream.core.observation import Trigger
+from elastream.core.slo import Slo
 from elastream.simulator.faults import SinkBlocked
 from elastream.simulator.microbatch.model import ApplicationModel
 from elastream.testing import Story, application, tell
@@ -112,6 +114,22 @@ def test_a_query_of_one_partition_beside_one_of_many_buys_nothing() -> None:
     assert max(story.wanted(from_s=300)) <= 8
     assert {(one.kind, one.query) for one in found(story, 600)} == {("few-partitions", "enrich")}
     assert any("enrich has 1 task" in reason and "cannot help it" in reason for reason in story.reasons(from_s=600))
+
+
+def test_a_batch_that_hangs_makes_no_backlog_of_bursts_that_are_long_over() -> None:
+    load = "5k + spike(80k, at=240s, for=30s)"
+    blocked = SinkBlocked(at_s=600.0, for_s=300.0)
+    # A promise that leaves no time to grow: bursts are remembered for half an hour.
+    app = application("enrich", max_workers=16, initial_workers=4).promising(Slo(delay_s=15.0))
+    story = tell(app, load, "lag-proportional", minutes=16, faults=[blocked], tick_s=TICK_S)
+    told = [
+        (float(said[1].replace(",", "")), tick.observation.queries[0].backlog)
+        for tick in story.ticks
+        if tick.observation and tick.decision and 600 <= tick.at_s < 900
+        if (said := re.search(r"and ([\d,]+) records wait beyond one batch", tick.decision.reason))
+    ]
+    assert len(told) > 20
+    assert all(waits <= (backlog or 0.0) for waits, backlog in told)
 
 
 def test_a_batch_that_is_mostly_the_driver_is_named_and_not_bought_for() -> None:

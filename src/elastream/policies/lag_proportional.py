@@ -252,7 +252,8 @@ def _left_behind(query: Query, now_s: float, arrival: float, backlog: float) -> 
         return backlog
     after_commit = backlog - arrival * (now_s - query.finished.ended_s)
     since_start = arrival * (now_s - query.running.started_s) if query.running else 0.0
-    return max(after_commit, since_start)
+    # Of a rate that was reached for a moment only, more would have come than there is.
+    return max(after_commit, min(since_start, backlog))
 
 
 def _cost_so_far(query: Query) -> BatchCost | None:
