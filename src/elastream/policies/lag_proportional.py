@@ -11,7 +11,7 @@ How long a batch may take, how fast a backlog is drained and how much is kept in
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -110,7 +110,7 @@ class LagProportional:
             sizes = {pool.name: _step(pool.wanted, sizes[pool.name], _size(pool, now, sure)) for pool in now.pools}
         if unknown:
             sizes = {pool.name: max(sizes[pool.name], pool.wanted) for pool in now.pools}
-        sentences = [demand.sentence for demand in demands.values()]
+        sentences = [demands[query.id].sentence for query in _worth_telling(now.queries) if query.id in demands]
         sentences += [
             f"little is known ({doubt}), so at most twice the size or what is sure" for doubt in dict.fromkeys(doubts)
         ]
@@ -239,6 +239,11 @@ def _projected_s(query: Query, running: RunningBatch) -> float:
 def _size(pool: Pool, now: Observation, slots: Mapping[str, float]) -> int:
     """Workers of a pool for what queries need."""
     return max(1, pool.workers_for(sum(slots[q.id] * _share(q, pool, now) for q in now.queries if q.id in slots)))
+
+
+def _worth_telling(queries: Sequence[Query]) -> Sequence[Query]:
+    """All but those that have ended as they should, unless there are no others."""
+    return [query for query in queries if query.phase != "terminated" or query.error] or queries
 
 
 def _step(wanted: int, size: int, sure: int) -> int:

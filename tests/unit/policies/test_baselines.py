@@ -77,6 +77,22 @@ def test_lag_proportional_counts_a_query_without_input_as_idle_and_not_as_unknow
     assert (decision.kind, decision.reason, size(decision)) == ("set", "q is idle", 1)
 
 
+def test_lag_proportional_tells_of_queries_that_have_ended_only_where_no_other_runs() -> None:
+    looks = [
+        replace(
+            observation(at_s),
+            queries=(
+                query(at_s, arrived=10, committed=10),
+                replace(query(at_s, arrived=10, committed=10), id="o", name="o", phase="terminated"),
+            ),
+        )
+        for at_s in (0.0, 60.0)
+    ]
+    assert LagProportional().decide(looks[-1], knowing(*looks, provides=PROVIDES), {}).reason == "q is idle"
+    looks = [replace(look, queries=look.queries[1:]) for look in looks]
+    assert LagProportional().decide(looks[-1], knowing(*looks, provides=PROVIDES), {}).reason == "o has ended"
+
+
 def test_lag_proportional_holds_and_says_which_source_keeps_silent() -> None:
     batch = FinishedBatch(id=3, started_s=0.0, ended_s=50.0)
     silent = replace(query(60.0, committed=10), finished=batch)
