@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from elastream.experiments.comparison import COST, KEPT
-from elastream.experiments.report.standing import Overview, Standing, find_front
+from elastream.experiments.report.standing import Overview, PolicyStanding, find_front
 from elastream.experiments.statistics import Estimate
 from elastream.render import marks
 from elastream.render.html import Html
@@ -51,7 +51,7 @@ def draw_front(overview: Overview, promised: float | None) -> Html | None:
     )
 
 
-def _dot(one: Standing, cost: Estimate, kept: Estimate, most: float) -> Dot:
+def _dot(one: PolicyStanding, cost: Estimate, kept: Estimate, most: float) -> Dot:
     return Dot(
         letter=one.letter,
         title=f"{one.letter}: {one.policy}: {spell(cost, '{:.3g}')} worker-hours, {spell(kept, '{:.3%}')} in time",
@@ -71,13 +71,13 @@ def spell(found: Estimate, form: str) -> str:
     return f"{mean} [{form.format(found.interval.low)}, {form.format(found.interval.high)}]"
 
 
-def _describe(placed: Sequence[tuple[Standing, Estimate, Estimate]], front: Sequence[Standing]) -> str:
+def _describe(placed: Sequence[tuple[PolicyStanding, Estimate, Estimate]], front: Sequence[PolicyStanding]) -> str:
     names = ", ".join(f"{one.letter} {one.policy}" for one in front)
     fixed = sum(one.is_fixed for one, _, _ in placed)
     return f"{len(placed)} policies, {fixed} of them fixed sizes. Front, from cheap to good: {names or 'none'}."
 
 
-def _known(one: Standing, name: str) -> float:
+def _known(one: PolicyStanding, name: str) -> float:
     found = one.mean(name)
     assert found is not None
     return found

@@ -18,7 +18,7 @@ SHOWN = (
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class PolicyStanding:
     """A policy over all situations and seeds that every policy has."""
 
     policy: str
@@ -54,7 +54,7 @@ class Standing:
 class Overview:
     """All policies, and what they were compared over."""
 
-    standings: tuple[Standing, ...]
+    standings: tuple[PolicyStanding, ...]
     """The cheapest first."""
     shared: tuple[Contest, ...]
     """Situations that all policies ran."""
@@ -77,9 +77,9 @@ def stand(contests: Sequence[Contest]) -> Overview:
     )  # fmt: skip
 
 
-def find_front(standings: Sequence[Standing]) -> list[Standing]:
+def find_front(standings: Sequence[PolicyStanding]) -> list[PolicyStanding]:
     """Those that none is both cheaper and better than, the cheapest first."""
-    found: list[Standing] = []
+    found: list[PolicyStanding] = []
     placed = [one for one in standings if one.mean(COST) is not None and one.mean(KEPT) is not None]
     for one in sorted(placed, key=lambda one: (_mean(one, COST), -_mean(one, KEPT))):
         if not found or _mean(one, KEPT) > _mean(found[-1], KEPT):
@@ -108,7 +108,7 @@ def answer(overview: Overview) -> str:
     return f"{least}." if doubt is None else f"{least}, but no difference is shown: {doubt}."
 
 
-def _doubt(best: Standing, other: Standing) -> str | None:
+def _doubt(best: PolicyStanding, other: PolicyStanding) -> str | None:
     """Why the first cannot be called cheaper; None if it can."""
     difference = estimate_difference(other.by_seed.get(COST, {}), best.by_seed.get(COST, {}))
     if difference is None:
@@ -121,21 +121,21 @@ def _doubt(best: Standing, other: Standing) -> str | None:
     return f"{other.policy} costs {difference.mean:+.2g} [{low:+.2g}, {high:+.2g}] worker-hours by comparison"
 
 
-def _stand(policy: str, runs: Sequence[Contender], seeds: Sequence[int]) -> Standing:
+def _stand(policy: str, runs: Sequence[Contender], seeds: Sequence[int]) -> PolicyStanding:
     numbers = [one.by_seed[seed] for one in runs for seed in seeds]
     names = set.intersection(*map(set, numbers)) if numbers else set()
     by_seed = {name: {seed: fmean(one.by_seed[seed][name] for one in runs) for seed in seeds} for name in sorted(names)}
     promises = [one["slo_kept"] for one in numbers if "slo_kept" in one]
-    return Standing(policy, "", by_seed, len(numbers), len(promises), round(sum(promises)))
+    return PolicyStanding(policy, "", by_seed, len(numbers), len(promises), round(sum(promises)))
 
 
-def _lettered(one: Standing, number: int) -> Standing:
+def _lettered(one: PolicyStanding, number: int) -> PolicyStanding:
     letters = ""
     while number >= 0:
         letters, number = chr(65 + number % 26) + letters, number // 26 - 1
-    return Standing(one.policy, letters, one.by_seed, one.runs, one.promised, one.kept)
+    return PolicyStanding(one.policy, letters, one.by_seed, one.runs, one.promised, one.kept)
 
 
-def _mean(one: Standing, name: str) -> float:
+def _mean(one: PolicyStanding, name: str) -> float:
     found = one.mean(name)
     return float("inf") if found is None else found
