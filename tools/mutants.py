@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-COPIED = ("src", "tests", "experiments", "tools", "pyproject.toml")
+COPIED = ("docs", "src", "tests", "experiments", "tools", "pyproject.toml")
 
 # Two processes: a planted fault is short work, and most machines have two cores to spare.
 WORKERS = 2

@@ -68,11 +68,11 @@ def compare_runs(
 
 
 def _print_contest(screen: Console, contest: Contest, name: str, by: str | None) -> None:
-    shown = {**({by: by} if by is not None else {}), **SHOWN}
+    shown = SHOWN if by is None or by in SHOWN else {by: by.replace("_", " "), COST: SHOWN[COST], KEPT: SHOWN[KEPT]}
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("policy")
+    table.add_column("policy", overflow="fold")
     for number in shown:
-        table.add_column(shown[number], justify="right")
+        table.add_column(shown[number], justify="right", overflow="fold")
     table.add_column("varies", justify="right")
     table.add_column("runs", justify="right")
     for one in contest.contenders:
