@@ -36,6 +36,29 @@ class Mutant:
 
 MUTANTS = (
     Mutant(
+        fault="a report draws the load that tells policies apart least",
+        file="src/elastream/experiments/report/choice.py",
+        before="return max(contests, key=spread)",
+        after="return min(contests, key=spread)",
+        test="tests/unit/experiments/test_report.py"
+        "::test_the_load_that_tells_policies_apart_is_drawn_through_all_of_them",
+    ),
+    Mutant(
+        fault="what is there too much is drawn as what is needed",
+        file="src/elastream/experiments/report/drawn_run.py",
+        before='Curve(name="over", label="too many", values=ready,',
+        after='Curve(name="over", label="too many", values=demand,',
+        test="tests/unit/experiments/test_report.py"
+        "::test_too_few_and_too_many_are_what_demand_and_supply_have_over_both",
+    ),
+    Mutant(
+        fault="a share on the edge of two colours of the heat map has the worse one",
+        file="src/elastream/experiments/report/heat.py",
+        before="bisect_right(list(STEPS), share) - 1",
+        after="max(0, sum(share > one for one in STEPS) - 1)",
+        test="tests/unit/experiments/test_report.py::test_a_cell_is_coloured_by_its_share",
+    ),
+    Mutant(
         fault="a report compares means over whatever each policy happened to run",
         file="src/elastream/experiments/report/standing.py",
         before="if len(contest.contenders) == len(policies)]",

@@ -108,3 +108,27 @@ def test_a_dot_is_reached_by_tab_and_leads_to_its_row(opened: Browser) -> None:
     opened.press(ENTER)
 
     assert opened.run("return document.querySelector('tr:target') !== null")
+
+
+def test_the_why_of_a_moment_is_read_under_the_pointer_and_by_keyboard(opened: Browser) -> None:
+    why = "return document.querySelector('.run[open] .why').textContent"
+    sentence = "40s  3 → 4: more arrives <b>than</b> four can do"
+    x, y = opened.run(
+        "const plot = document.querySelector('.run[open] .plot'); plot.scrollIntoView({block: 'center'});"
+        "const box = plot.getBoundingClientRect(); return [box.x + box.width * 0.9, box.y + 20]"
+    )
+    opened.point(x, y)
+    assert opened.run(why) == sentence
+
+    opened.run("document.querySelector('.run[open] .why').textContent = ''; document.querySelector('.mark').focus()")
+
+    assert opened.run(why) == sentence
+
+
+def test_the_same_load_is_drawn_small_for_every_policy(opened: Browser) -> None:
+    heights = opened.run(
+        "return [...document.querySelectorAll('.multiple .plot')].map(plot => plot.getBoundingClientRect().height)"
+    )
+
+    assert len(heights) == 5
+    assert min(heights) > 60

@@ -12,8 +12,11 @@ from elastream.cli import main
 from elastream.core.errors import BadInput
 from elastream.experiments.comparison import COST, KEPT
 from elastream.experiments.report.checklist import check_items
+from elastream.experiments.report.choice import choose_runs
 from elastream.experiments.report.contents import read_contents
+from elastream.experiments.report.drawn_run import draw_multiple, read_drawn
 from elastream.experiments.report.front import place_share
+from elastream.experiments.report.heat import draw_heat, heat_step
 from elastream.experiments.report.report import make_report
 from elastream.experiments.report.standing import Overview, answer, find_front, stand
 from elastream.experiments.report.tables import query_means, query_situations
@@ -105,6 +108,63 @@ def test_the_query_of_a_figure_makes_its_rows_with_another_tool(tmp_path: Path) 
     assert len(rows_of(query_situations(contents))) == 10
 
 
+@pytest.mark.parametrize(
+    ("share", "step"), [(0.0, 0), (0.4999, 0), (0.5, 1), (0.9, 2), (0.99, 3), (0.9999, 5), (1.0, 5)]
+)
+def test_a_cell_is_coloured_by_its_share(share: float, step: int) -> None:
+    assert heat_step(share) == step
+
+
+def test_every_policy_has_a_cell_in_every_situation_empty_where_it_did_not_run(tmp_path: Path) -> None:
+    sample(tmp_path)
+    store_run(tmp_path, "ds2", "night", 0, cost=5.0, kept=0.42)
+
+    drawn = draw_heat(read_contents(tmp_path).comparison.contests, {"ds2": "A"})
+
+    rows = re.findall("<tr>(<th scope=.row.*?)</tr>", drawn)
+    assert [len(re.findall("<td", row)) for row in rows] == [5, 5, 5]
+    [night] = [row for row in rows if "night" in row]
+    assert night.count("<td></td>") == 4
+    assert '<td class="heat-0"><b>42.0%</b><small>5 h</small></td>' in night
+
+
+def test_the_load_that_tells_policies_apart_is_drawn_through_all_of_them(tmp_path: Path) -> None:
+    sample(tmp_path)
+    for policy, kept in (("ds2", 1.0), ("threshold", 0.1)):
+        store_run(tmp_path, policy, "storm", 7, cost=5.0, kept=kept)
+    contents = read_contents(tmp_path)
+
+    chosen = choose_runs(contents)
+
+    told = [(run.document["labels"]["policy"], run.document["labels"]["workload"]) for run in chosen]
+    assert told == [("ds2", "storm"), ("threshold", "storm")]
+
+
+def test_a_named_run_is_drawn_first_among_its_rivals(tmp_path: Path) -> None:
+    name = store_run(sample(tmp_path), "threshold", "wave", 1, cost=9.0)
+
+    chosen = choose_runs(read_contents(tmp_path), str(name)[:8])
+
+    assert (chosen[0].identity, len(chosen)) == (name, 5)
+    assert {run.document["what"]["seed"] for run in chosen} == {1}
+    with pytest.raises(BadInput, match="--run xyz: no run that counts is called so"):
+        choose_runs(read_contents(tmp_path), "xyz")
+
+
+def test_too_few_and_too_many_are_what_demand_and_supply_have_over_both(tmp_path: Path) -> None:
+    [run] = [run for run in choose_runs(read_contents(sample(tmp_path))) if run.document["labels"]["policy"] == "ds2"]
+
+    drawn = draw_multiple(read_drawn(0, "A", run), 6.0)
+
+    # 5 are there. 4 are needed until the 8th of 20 looks, 6 until the 14th, then 3; the scale ends at 6.
+    shapes = {name: path for path, name in re.findall(r'<path d="([^"]+)" class="(\w+) step-area">', drawn)}
+    places = {name: {int(y) for y in re.findall(r"(?:M\d+ 1000L\d+ |V)(\d+)", path)} for name, path in shapes.items()}
+    four, five, six, three = 333, 167, 0, 500
+    assert places["under"] - {1000} == {four, six, three}
+    assert places["over"] - {1000} == {five}
+    assert places["both"] - {1000} == {four, five, three}
+
+
 def test_the_checklist_tells_seeds_repetitions_and_what_was_left_out(tmp_path: Path) -> None:
     sample(tmp_path)
     store_run(tmp_path, "ds2", "night", 0, cost=0.0, error="it broke")
@@ -128,12 +188,12 @@ def test_the_file_asks_for_nothing_and_has_no_style_that_its_policy_forbids(tmp_
 
 def test_what_a_plan_calls_things_is_text_and_no_markup(tmp_path: Path) -> None:
     store_plan(tmp_path, about="<img src=x>")
-    store_run(tmp_path, "ds2", "</script><b>wave", 0, cost=5)
+    store_run(tmp_path, "ds2", "</script><u>wave", 0, cost=5)
 
     page = make_report(read_contents(tmp_path))
 
     assert "<img" not in page
-    assert "<b>" not in page
+    assert "<u>" not in page
 
 
 def test_a_folder_without_runs_is_refused_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

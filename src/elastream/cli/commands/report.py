@@ -19,6 +19,10 @@ def report(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Where to write it. Default: report.html in the folder.")
     ] = None,
+    run: Annotated[
+        str | None,
+        typer.Option(metavar="RUN", help="Draw the load of this run; the beginning of its name, as `list` shows it."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Write what the runs of a plan say as one HTML file that works offline: answer, picture, tables.
@@ -30,6 +34,8 @@ def report(
     elastream report results/first-look
 
     elastream report results/first-look --out first-look.html
+
+    elastream report results/first-look --run 3f2a
     """
     contents = read_contents(folder)
     target = out if out is not None else folder / FILE
@@ -39,7 +45,7 @@ def report(
         why = f"`elastream experiment list {folder}` says why"
         raise BadInput(f"{folder}: no run is finished by the present code; {why}")
     try:
-        write_report(contents, target)
+        write_report(contents, target, run=run)
     except OSError as wrong:
         raise BadInput(f"--out {target}: {wrong.strerror}") from None
     if json:

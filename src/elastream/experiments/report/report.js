@@ -44,4 +44,27 @@
     });
     table.parentNode.after(save);
   }
+  for (const stack of document.querySelectorAll(".stack")) {
+    const why = stack.querySelector(".why"), plot = stack.querySelector(".plot"), marks = [...stack.querySelectorAll(".mark")];
+    const cursor = document.createElement("div");
+    cursor.className = "cursor";
+    cursor.hidden = true;
+    stack.append(cursor);
+    const told = marks.map((mark) => {
+      const title = mark.querySelector("title"), text = title.textContent;
+      mark.setAttribute("aria-label", text);
+      title.remove();
+      return text;
+    });
+    stack.addEventListener("pointermove", (event) => {
+      const room = plot.getBoundingClientRect(), share = (event.clientX - room.left) / room.width;
+      cursor.hidden = share < 0 || share > 1;
+      cursor.style.left = `${event.clientX - stack.getBoundingClientRect().left}px`;
+      // A decision holds until the next one.
+      const last = marks.filter((mark) => Number(mark.dataset.at) <= share + 0.004).length - 1;
+      why.textContent = last < 0 ? "No change so far." : told[last];
+    });
+    stack.addEventListener("pointerleave", () => { cursor.hidden = true; });
+    marks.forEach((mark, i) => mark.addEventListener("focus", () => { why.textContent = told[i]; }));
+  }
 })();

@@ -8,14 +8,18 @@ from pathlib import Path
 
 from elastream.core.sanitizer import sanitizer
 from elastream.experiments.report.checklist import check_items, draw_checklist
+from elastream.experiments.report.choice import choose_runs
 from elastream.experiments.report.contents import Contents
+from elastream.experiments.report.drawn_run import draw_multiple, draw_strips, read_drawn
 from elastream.experiments.report.front import draw_front
+from elastream.experiments.report.heat import draw_heat
 from elastream.experiments.report.standing import Overview, answer, stand
 from elastream.experiments.report.tables import (
     draw_table,
     made_by,
     policy_table,
     query_means,
+    query_moments,
     query_situations,
     situation_table,
 )
@@ -23,19 +27,20 @@ from elastream.render.document import make_document
 from elastream.render.html import Html, element, joined
 
 
-def write_report(contents: Contents, path: Path) -> None:
+def write_report(contents: Contents, path: Path, *, run: str | None = None) -> None:
     """Write the report to a file."""
-    path.write_text(make_report(contents), encoding="utf-8")
+    path.write_text(make_report(contents, run=run), encoding="utf-8")
 
 
-def make_report(contents: Contents) -> str:
-    """The report as text."""
+def make_report(contents: Contents, *, run: str | None = None) -> str:
+    """The report as text; `run` names one that is to be drawn."""
     overview = stand(contents.comparison.contests)
     title = sanitizer().line(contents.name)
     body = joined([
         _head(contents, overview, title),
         _front(contents, overview),
-        _situations(contents),
+        _situations(contents, overview),
+        _runs(contents, overview, run),
         _section("Can this be repeated?", draw_checklist(check_items(contents, overview))),
         element("footer", "Made by Elastream. What a run does not know is empty, and never 0."),
     ])  # fmt: skip
@@ -78,20 +83,43 @@ def _front(contents: Contents, overview: Overview) -> Html:
     )  # fmt: skip
 
 
-def _situations(contents: Contents) -> Html:
+def _situations(contents: Contents, overview: Overview) -> Html:
     return _section(
         "Policies in each situation",
         element("ul", *(element("li", line) for line in _verdicts(contents)), class_="verdicts"),
-        draw_table(situation_table(contents)),
-        made_by(contents, query_situations(contents), "the table above"),
+        draw_heat(contents.comparison.contests, _letters(overview)),
+        element("details", element("summary", "The same as a table"), draw_table(situation_table(contents))),
+        made_by(contents, query_situations(contents), "the same as a table, above"),
     )
+
+
+def _runs(contents: Contents, overview: Overview, name: str | None) -> Html:
+    letters = _letters(overview)
+    runs = [read_drawn(number, letters.get(run.document["labels"]["policy"], ""), run)
+            for number, run in enumerate(choose_runs(contents, name))]  # fmt: skip
+    labels = runs[0].run.document["labels"]
+    what = ", ".join(label for axis, label in labels.items() if axis != "policy")
+    chosen = "the load of the run that was named" if name else "the load that tells policies apart most"
+    most = max(one.peak for one in runs)
+    return _section(
+        "One load through all policies",
+        element("p", f"{what}, seed {runs[0].run.document['what']['seed']}: {chosen}. `--run RUN` draws another.",
+                class_="hint"),
+        element("div", *(draw_multiple(one, most) for one in runs), class_="multiples"),
+        *(draw_strips(one, is_open=number == 0) for number, one in enumerate(runs)),
+        made_by(contents, query_moments(contents, runs[0].run), "ticks.parquet and decisions.parquet of each run"),
+    )  # fmt: skip
+
+
+def _letters(overview: Overview) -> dict[str, str]:
+    return {one.policy: one.letter for one in overview.standings}
 
 
 def _verdicts(contents: Contents) -> list[str]:
     """Who won where, counted: a line for each outcome."""
     outcomes: dict[str, int] = {}
     for contest in contents.comparison.contests:
-        told = f"{contest.winner} did best" if contest.winner else "no difference shown, or nobody keeps the SLO"
+        told = f"{contest.winner} did best" if contest.winner else contest.sentence.partition(" between ")[0]
         outcomes[told] = outcomes.get(told, 0) + 1
     total = len(contents.comparison.contests)
     return [f"{told}: {number:,} of {total:,} situations" for told, number in sorted(outcomes.items())]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from elastream.experiments.comparison import COST, KEPT, Contender, name_situations
 from elastream.experiments.plan.matrix import AXES
@@ -11,8 +12,8 @@ from elastream.experiments.report.contents import Contents
 from elastream.experiments.report.front import spell
 from elastream.experiments.report.standing import SHOWN, Overview
 from elastream.experiments.statistics import Estimate
-from elastream.experiments.store.folder import RUNS
-from elastream.render.html import Html, element
+from elastream.experiments.store.folder import RUNS, StoredRun
+from elastream.render.html import Html, element, joined
 
 HEADINGS = {
     COST: "hours paid", "worker_hours_ready": "hours ready", KEPT: "records in SLO", "slo_kept": "runs in SLO",
@@ -20,6 +21,8 @@ HEADINGS = {
     "time_in_change": "time in change", "longest_violation_s": "longest violation, s",
     "size_ratio": "size / true minimum",
 }  # fmt: skip
+MOST_ROWS = 3_000
+"""Of a table in the file."""
 OF_SITUATIONS = (COST, KEPT, "delay_p95_s", "actions")
 SHARES = (KEPT, "slo_kept", "time_in_change")
 
@@ -34,7 +37,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportTable:
-    """Rows under headings; the first column names them."""
+    """Rows under headings."""
 
     name: str
     """Of its file, as CSV."""
@@ -75,7 +78,10 @@ def situation_table(contents: Contents) -> ReportTable:
 
 
 def draw_table(table: ReportTable) -> Html:
-    """The table, with buttons that only work with a script and are not there without it."""
+    """The table; its buttons need a script, and are made by it."""
+    if (left_out := len(table.rows) - MOST_ROWS) > 0:
+        shown = replace(table, rows=table.rows[:MOST_ROWS])
+        return joined((draw_table(shown), element("p", f"{left_out:,} more rows: `--format csv` has all.")))
     head = element("tr", *(element("th", heading, scope="col") for heading in table.headings))
     ids = [*table.ids, *[None] * (len(table.rows) - len(table.ids))]
     body = (
@@ -123,11 +129,21 @@ def query_situations(contents: Contents) -> str:
     )
 
 
+def query_moments(contents: Contents, run: StoredRun) -> str:
+    """SQL for the moments of a run."""
+    file = _quote(contents.folder / RUNS / str(run.identity) / "ticks.parquet")
+    return f"SELECT t_s, ready, demand, arrived_rps, backlog, delay_p95_s\nFROM {file} ORDER BY t_s"
+
+
+def _quote(file: Path) -> str:
+    return "'" + str(file).replace("'", "''") + "'"
+
+
 def _from_runs(contents: Contents) -> str:
     """The runs that count."""
-    files = str(contents.folder / RUNS / "*" / "summary.parquet").replace("'", "''")
+    files = _quote(contents.folder / RUNS / "*" / "summary.parquet")
     codes = ", ".join(f"'{code}'" for code in sorted({run.identity.code for run in contents.runs}))
-    return f"FROM '{files}' WHERE error IS NULL AND code IN ({codes})"
+    return f"FROM {files} WHERE error IS NULL AND code IN ({codes})"
 
 
 def text_cell(value: str) -> Cell:
