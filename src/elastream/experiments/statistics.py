@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -57,9 +57,8 @@ def estimate(values: Sequence[float], *, least: float = -math.inf, most: float =
         return Estimate(mean=mean, repetitions=1, interval=None, variation=None)
     # Of equal values the sum may be off by the last digit, which is no variation.
     deviation = 0.0 if found.min() == found.max() else float(found.std(ddof=1))
-    drawn = np.random.default_rng(0).integers(0, number, (SAMPLES, number))
     # The samples know the deviation of these values, which is smaller than that of all that could come.
-    error = 0.0 if not deviation else float(found[drawn].mean(axis=1).std()) * math.sqrt(number / (number - 1))
+    error = 0.0 if not deviation else float((_draw(number) @ found).std()) * math.sqrt(number / (number - 1))
     reach = find_t(number - 1) * error
     return Estimate(
         mean=mean,
@@ -111,6 +110,14 @@ def _rank(values: Sequence[object]) -> list[float]:
     """1 for the least; those that are equal share the mean of their places."""
     ordered = sorted(values)  # type: ignore[type-var]
     return [ordered.index(value) + (ordered.count(value) + 1) / 2 for value in values]
+
+
+@lru_cache(maxsize=8)
+def _draw(number: int) -> Floats:
+    """How much each of so many values weighs in each sample that is drawn from them."""
+    # A thousand repetitions know their error from fewer samples, and would fill the memory with more.
+    samples = max(200, min(SAMPLES, 5_000_000 // number))
+    return np.random.default_rng(0).multinomial(number, np.full(number, 1 / number), samples) / number
 
 
 @cache

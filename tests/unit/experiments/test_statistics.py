@@ -115,3 +115,10 @@ def test_who_is_missing_somewhere_is_not_ranked_and_one_workload_ranks_nobody() 
     assert found is not None
     assert found.ranks == {"a": 1.5, "b": 1.5}
     assert rank_over([{"a": 1.0, "b": 2.0}]) is None
+
+
+def test_thousands_of_repetitions_fit_the_memory_and_know_their_error() -> None:
+    values = np.random.default_rng(2).normal(10.0, 1.0, 4_000)
+    interval = estimate(values.tolist()).interval
+    assert interval is not None
+    assert (interval.high - interval.low) / 2 == pytest.approx(1.96 / math.sqrt(4_000), rel=0.1)

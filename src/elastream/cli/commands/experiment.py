@@ -252,9 +252,10 @@ AGAIN = {
 
 def _tell_start(found: PlanCheck, statuses: Sequence[CaseStatus]) -> None:
     states = [one.state for one in statuses]
+    number = "1 experiment" if len(statuses) == 1 else f"{len(statuses):,} experiments"
     told = [f"{states.count('finished'):,} are finished"] if "finished" in states else []
     told += [f"{states.count(state):,} {why} and are run again" for state, why in AGAIN.items() if state in states]
-    tell(": ".join([found.matrix.plan.name, ", ".join([f"{len(statuses):,} experiments", *told])]))
+    tell(": ".join([found.matrix.plan.name, ", ".join([number, *told])]))
     for one in statuses:
         if one.state == "damaged" and one.run is not None:
             tell(f"{one.run.error}; it is run again")

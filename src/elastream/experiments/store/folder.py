@@ -174,7 +174,8 @@ def write_stored(
     except (OSError, pa.ArrowException) as wrong:
         shutil.rmtree(partial, ignore_errors=True)
         reason = getattr(wrong, "strerror", None) or wrong
-        raise StoreError(f"{place.parent}: a run cannot be written: {reason}; runs that are finished stay") from None
+        remedy = "make room and start the same again: what is finished stays"
+        raise StoreError(f"{place.parent}: a run cannot be written: {reason}; {remedy}") from None
     return place
 
 
