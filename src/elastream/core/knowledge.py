@@ -79,6 +79,7 @@ class Knowledge:
         self._batches: dict[str, deque[FinishedBatch]] = {}
         self._periods_s: dict[str, float] = {}
         """Query, or a source or operator of one -> the time from one batch to the next, as of the last look."""
+        self._longest_period_s = 0.0
         self._pruned_s = 0.0
         self._rates: dict[tuple[Signal, str, float], float | None] = {}
         """What was asked since the last look."""
@@ -101,6 +102,7 @@ class Knowledge:
                 found.add(reading)
         self._fold_batches(now)
         self._periods_s = find_periods_s(now.queries, self.batches)
+        self._longest_period_s = max(self._periods_s.values(), default=0.0)
         self._finish_actions(now)
         if now.at_s - self._pruned_s >= _PRUNE_EVERY_S:
             self._prune(now)
@@ -122,7 +124,7 @@ class Knowledge:
         other._asked_s = dict(self._asked_s)
         other._actions = deque(map(copy, self._actions), maxlen=_MAX_ACTIONS)
         other._batches = {query: batches.copy() for query, batches in self._batches.items()}
-        other._periods_s = dict(self._periods_s)
+        other._periods_s, other._longest_period_s = dict(self._periods_s), self._longest_period_s
         return other
 
     def series(self, signal: Signal, subject: str) -> Series | None:
@@ -275,8 +277,7 @@ class Knowledge:
         """
         if signal not in MOVED_BY_BATCHES:
             return 0.0
-        period_s = self._periods_s.get(subject)
-        return max(self._periods_s.values(), default=0.0) if period_s is None else period_s
+        return self._periods_s.get(subject, self._longest_period_s)
 
     def _total(self, signal: Signal, query: Query, window_s: float) -> float | None:
         total = 0.0
