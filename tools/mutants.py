@@ -1151,6 +1151,14 @@ MUTANTS = (
         "test_ds2_without_extra_never_works_off_its_lag_and_with_two_fifths_it_does",
     ),
     Mutant(
+        fault="DS2 for micro-batches measures within a batch",
+        file="src/elastream/policies/ds2/policy.py",
+        before="math.ceil(self.interval_s / one) * one for one in periods",
+        after="self.interval_s for one in periods",
+        test="tests/stories/test_ds2.py::"
+        "test_the_form_for_spark_reaches_a_size_that_is_enough_and_stays_there[enrich-70000-60.0-8-1]",
+    ),
+    Mutant(
         fault="Amadeus keeps its library's maximum in a larger pool",
         file="src/elastream/policies/amadeus.py",
         before="max(1, pool.max_workers if self.most is None else self.most)",

@@ -146,6 +146,7 @@ def test_on_micro_batches_the_published_form_stays_below_need_and_the_one_for_sp
         ("windowed-count", 40_000, 10.0, 5),
         ("windowed-count", 100_000, 10.0, 12),
         ("windowed-count", 60_000, 60.0, 8),
+        ("enrich", 70_000, 60.0, 8),
         ("enrich", 120_000, 10.0, 24),
         ("windowed-count", 70_000, 2.0, 12),
     ],

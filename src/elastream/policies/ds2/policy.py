@@ -44,7 +44,7 @@ from elastream.core.needs import Need
 from elastream.core.observation import Observation
 from elastream.core.protocols import Policy
 from elastream.core.signals import Signal
-from elastream.estimators.left_behind import records_behind, watched
+from elastream.estimators.left_behind import is_batched, period_s, records_behind, watched
 from elastream.policies.catalogue import policies
 from elastream.policies.ds2.actions import (
     Acted,
@@ -164,7 +164,7 @@ class DS2:
         if began is None:
             warm_s = self.warm_up_s if self.warm_at_start else 0.0
             return {**memory, "began": totals(now), "warm_until_s": max(memory["warm_until_s"], now.at_s + warm_s)}
-        if now.at_s - began["at_s"] < self.interval_s - 1e-6:
+        if now.at_s - began["at_s"] < self._interval_s(now) - 1e-6:
             return memory
         return self._measured(memory, began, now)
 
@@ -220,6 +220,11 @@ class DS2:
             return None
         grows = any(step > 0 for _, step in steps)
         return f"{useless['times']} decisions in a row did not help at this load" if grows else None
+
+    def _interval_s(self, now: Observation) -> float:
+        """Where batches count, whole ones: within one, slots are busy before what they have done is told."""
+        periods = (period_s(query) for query in now.queries if self.batches == "count" and is_batched(query))
+        return max((math.ceil(self.interval_s / one) * one for one in periods), default=self.interval_s)
 
     def _noticed(self, memory: DS2Memory, now: Observation) -> DS2Memory:
         """Take in what every look shows: what is left behind, who is down, and that sizes have changed."""
