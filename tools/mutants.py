@@ -36,6 +36,28 @@ class Mutant:
 
 MUTANTS = (
     Mutant(
+        fault="what one setting does is told of policies that differ in others as well",
+        file="src/elastream/experiments/report/sensitivity.py",
+        before="for key, text in settings.items() if key != setting))",
+        after="for key, text in settings.items() if key == ''))",
+        test="tests/unit/experiments/test_report.py::test_one_setting_is_told_apart_from_all_others_of_its_policy",
+    ),
+    Mutant(
+        fault="the thick line of a distribution ends at p99",
+        file="src/elastream/experiments/report/delays.py",
+        before="high=place(p95)",
+        after="high=place(p99)",
+        test="tests/unit/experiments/test_report.py::test_delays_stand_by_powers_of_ten_from_the_median_to_the_longest",
+    ),
+    Mutant(
+        fault="a report as CSV has no intervals",
+        file="src/elastream/experiments/report/formats.py",
+        before='["", ""] if interval is None else',
+        after='["", ""] if True else',
+        test="tests/unit/experiments/test_report.py"
+        "::test_csv_has_every_number_with_its_interval_and_nothing_for_what_is_unknown",
+    ),
+    Mutant(
         fault="a report draws the load that tells policies apart least",
         file="src/elastream/experiments/report/choice.py",
         before="return max(contests, key=spread)",

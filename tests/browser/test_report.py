@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from elastream.experiments.report.contents import read_contents
-from elastream.experiments.report.report import write_report
+from elastream.experiments.report.report import make_report
 from tests.browser.driving import Browser, browser
 from tests.browser.test_page import CONTRASTS, ENTER, TAB
 from tests.unit.experiments.report_samples import sample
@@ -29,7 +29,7 @@ return [...document.querySelectorAll('.dot')].map(dot => {{
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = sample(tmp_path_factory.mktemp("runs"))
-    write_report(read_contents(folder), folder / "report.html")
+    (folder / "report.html").write_text(make_report(read_contents(folder)), encoding="utf-8")
     return folder / "report.html"
 
 

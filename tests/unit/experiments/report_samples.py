@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
+from elastream.experiments.named_settings import parse_policy
 from elastream.experiments.store.environment import find_environment
 from elastream.experiments.store.folder import PLAN, RUNS, write_stored
 from elastream.experiments.store.identity import EXPERIMENT_DIGITS, Identity, name_code
@@ -36,7 +37,10 @@ def store_run(
             "worker_hours_paid": cost,
             "records_within_slo": kept,
             "slo_kept": None if kept is None else kept >= 0.99,
+            "delay_p50_s": 0.5 * cost,
             "delay_p95_s": 10.0 * cost,
+            "delay_p99_s": 12.0 * cost,
+            "delay_max_s": 20.0 * cost,
         }
     row = {"experiment": identity.experiment, "code": identity.code, "seed": seed, **labels, **numbers}
     needed = [4] * 8 + [6] * 6 + [3] * 6
@@ -66,9 +70,16 @@ def store_run(
             "adjustments": [],
         }
     ]
-    document = {
+    call = parse_policy(policy)
+    what = {
+        "seed": seed,
+        "subject": {"model": "enrich"},
+        "slo": None if kept is None else PROMISE,
+        "policy": {"name": call.name, "settings_text": call.settings},
+    }
+    document: dict[str, object] = {
         "plan": "sample", "labels": labels, "code_files": [], "least_size": False,
-        "what": {"seed": seed, "subject": {"model": "enrich"}, "slo": None if kept is None else PROMISE},
+        "what": what,
     }  # fmt: skip
     tables = {"summary": make_summary(row)}
     if error is None:

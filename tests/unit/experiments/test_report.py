@@ -1,6 +1,8 @@
 """What a report says of a folder of runs."""
 
+import csv
 import html
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -14,10 +16,13 @@ from elastream.experiments.comparison import COST, KEPT
 from elastream.experiments.report.checklist import check_items
 from elastream.experiments.report.choice import choose_runs
 from elastream.experiments.report.contents import read_contents
+from elastream.experiments.report.delays import draw_delays
 from elastream.experiments.report.drawn_run import draw_multiple, read_drawn
+from elastream.experiments.report.formats import make_csv, make_markdown
 from elastream.experiments.report.front import place_share
 from elastream.experiments.report.heat import draw_heat, heat_step
 from elastream.experiments.report.report import make_report
+from elastream.experiments.report.sensitivity import draw_sensitivity, find_sensitivities
 from elastream.experiments.report.standing import Overview, answer, find_front, stand
 from elastream.experiments.report.tables import query_means, query_situations
 from tests.unit.experiments.report_samples import sample, store_plan, store_run
@@ -57,7 +62,9 @@ def test_where_nobody_keeps_the_promise_the_closest_is_named(tmp_path: Path) -> 
 
     told = answer(overview_of(tmp_path))
 
-    assert told.startswith("No policy kept the promise in all its runs. Closest came threshold: 97.00% of all records")
+    assert told.startswith("No policy that decides kept the promise in all its runs. Closest came threshold: 97.00% of")
+    store_run(tmp_path, "fixed(workers=9)", "wave", 0, cost=8.0)
+    assert answer(overview_of(tmp_path)).endswith("kept it. fixed(workers=9) did, for 8 worker-hours a run.")
 
 
 def test_means_are_over_what_all_policies_ran(tmp_path: Path) -> None:
@@ -176,6 +183,76 @@ def test_the_checklist_tells_seeds_repetitions_and_what_was_left_out(tmp_path: P
     assert items["Repetitions"] == ["2; intervals hold 19 times out of 20"]
     assert "by the plan: policy hpa, workload night: it has no processor use" in items["Left out"]
     assert "1 ended with: it broke" in items["Left out"]
+
+
+def test_one_setting_is_told_apart_from_all_others_of_its_policy(tmp_path: Path) -> None:
+    for seed in (0, 1):
+        for settings, cost in (("target=0.8", 3.0), ("target=0.5", 6.0), ("target=0.8, tolerance=0.3", 2.0)):
+            store_run(tmp_path, f"hpa({settings})", "wave", seed, cost=cost + seed)
+        store_run(tmp_path, "ds2", "wave", seed, cost=5.0)
+    contents = read_contents(tmp_path)
+
+    found = find_sensitivities(contents, stand(contents.comparison.contests))
+
+    told = {(one.policy, one.setting): [(at, standing.mean(COST)) for at, standing in one.points] for one in found}
+    assert told == {
+        ("hpa", "target"): [(0.5, 6.5), (0.8, 3.5)],
+        ("hpa", "tolerance"): [(0.1, 3.5), (0.3, 2.5)],
+    }
+    assert any("target 0.8: 3.5 [0, " in draw_sensitivity(one) for one in found)
+
+
+def test_delays_stand_by_powers_of_ten_from_the_median_to_the_longest(tmp_path: Path) -> None:
+    store_run(tmp_path, "ds2", "wave", 0, cost=4.0, kept=None)
+    contents = read_contents(tmp_path)
+
+    found = draw_delays(contents, stand(contents.comparison.contests))
+
+    assert found is not None
+    picture, over, _ = found
+    assert over == "records"
+    assert "ds2: p50 2 s, p95 40 s, p99 48 s, max 80 s" in picture
+    # The axis goes from 0.1 below the least power to 0.1 above the most.
+    low, high = math.log10(2) - 0.1, math.log10(80) + 0.1
+    [thick] = re.findall(r'x1="([\d.]+)%" x2="([\d.]+)%" y1="50%" y2="50%" class="thick"', picture)
+    places = [(math.log10(value) - low) / (high - low) * 100 for value in (2, 40)]
+    assert [float(one) for one in thick] == pytest.approx(places, abs=0.01)
+
+
+def test_csv_has_every_number_with_its_interval_and_nothing_for_what_is_unknown(tmp_path: Path) -> None:
+    sample(tmp_path)
+    store_run(tmp_path, "ds2", "night", 0, cost=4.0, kept=None)
+
+    written = csv.DictReader(make_csv(read_contents(tmp_path)).splitlines())
+    rows = {(row["policy"], row["workload"]): row for row in written}
+
+    assert len(rows) == 11
+    wave, night = rows["ds2", "wave"], rows["ds2", "night"]
+    # Two runs of 5 and 5.1: Student's t for one degree of freedom is 12.7, the standard error 0.05.
+    assert float(wave[COST]) == pytest.approx(5.05)
+    assert float(wave[f"{COST}_high"]) == pytest.approx(5.05 + 12.706 * 0.05, abs=0.02)
+    assert (night[f"{COST}_low"], night[KEPT]) == ("", "")
+
+
+def test_markdown_has_the_answer_and_its_tables_and_no_markup_of_others(tmp_path: Path) -> None:
+    store_plan(tmp_path, about="<b>Which</b> one?")
+    for policy, cost in (("ds2", 4.0), ("threshold", 5.0)):
+        store_run(tmp_path, policy, "a|b", 0, cost=cost)
+
+    written = make_markdown(read_contents(tmp_path))
+
+    assert "ds2 kept the promise in all its runs and cost 4 worker-hours a run" in written
+    assert "| A | ds2 | 1 | 4 |" in written
+    assert "&lt;b>Which" in written
+    tables = [line for line in written.splitlines() if line.startswith("|")]
+    assert {line.count("|") for line in tables[:4]} == {tables[0].count("|")}
+
+
+def test_another_format_is_refused_with_those_that_there_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["report", str(tmp_path), "--format", "pdf"]) == 2
+    assert "--format pdf: it is one of html, md, csv" in capsys.readouterr().err
 
 
 def test_the_file_asks_for_nothing_and_has_no_style_that_its_policy_forbids(tmp_path: Path) -> None:

@@ -32,8 +32,16 @@ class Contents:
     @property
     def promised(self) -> float | None:
         """The share of records that is to be in time; None where nothing or not the same is promised everywhere."""
-        shares = {(one.document["what"].get("slo") or {}).get("share") for one in self.runs}
-        return shares.pop() if len(shares) == 1 else None
+        return self._promise("share")
+
+    @property
+    def promised_s(self) -> float | None:
+        """Within which delay."""
+        return self._promise("delay_s")
+
+    def _promise(self, part: str) -> float | None:
+        found = {(one.document["what"].get("slo") or {}).get(part) for one in self.runs}
+        return found.pop() if len(found) == 1 else None
 
 
 def read_contents(folder: Path) -> Contents:

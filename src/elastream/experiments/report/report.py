@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib.resources import files
-from pathlib import Path
 
 from elastream.core.sanitizer import sanitizer
 from elastream.experiments.report.checklist import check_items, draw_checklist
 from elastream.experiments.report.choice import choose_runs
 from elastream.experiments.report.contents import Contents
+from elastream.experiments.report.delays import draw_delays
 from elastream.experiments.report.drawn_run import draw_multiple, draw_strips, read_drawn
 from elastream.experiments.report.front import draw_front
 from elastream.experiments.report.heat import draw_heat
+from elastream.experiments.report.sensitivity import MOST, draw_sensitivity, find_sensitivities
 from elastream.experiments.report.standing import Overview, answer, stand
 from elastream.experiments.report.tables import (
     draw_table,
@@ -27,11 +28,6 @@ from elastream.render.document import make_document
 from elastream.render.html import Html, element, joined
 
 
-def write_report(contents: Contents, path: Path, *, run: str | None = None) -> None:
-    """Write the report to a file."""
-    path.write_text(make_report(contents, run=run), encoding="utf-8")
-
-
 def make_report(contents: Contents, *, run: str | None = None) -> str:
     """The report as text; `run` names one that is to be drawn."""
     overview = stand(contents.comparison.contests)
@@ -41,6 +37,8 @@ def make_report(contents: Contents, *, run: str | None = None) -> str:
         _front(contents, overview),
         _situations(contents, overview),
         _runs(contents, overview, run),
+        _delays(contents, overview),
+        _sensitivities(contents, overview),
         _section("Can this be repeated?", draw_checklist(check_items(contents, overview))),
         element("footer", "Made by Elastream. What a run does not know is empty, and never 0."),
     ])  # fmt: skip
@@ -109,6 +107,34 @@ def _runs(contents: Contents, overview: Overview, name: str | None) -> Html:
         *(draw_strips(one, is_open=number == 0) for number, one in enumerate(runs)),
         made_by(contents, query_moments(contents, runs[0].run), "ticks.parquet and decisions.parquet of each run"),
     )  # fmt: skip
+
+
+def _delays(contents: Contents, overview: Overview) -> Html | None:
+    found = draw_delays(contents, overview)
+    if found is None:
+        return None
+    picture, over, names = found
+    told = f"Delays of {over}: the median as a ring, a thick line to p95, a thin one to p99, a dot for the longest."
+    return _section(
+        "How delays are distributed",
+        element("p", f"{told} Each is the mean over runs; the scale is one of powers of ten.", class_="hint"),
+        picture,
+        made_by(contents, query_means(contents, overview, names), "columns of the table of policies"),
+    )
+
+
+def _sensitivities(contents: Contents, overview: Overview) -> Html | None:
+    found = find_sensitivities(contents, overview)
+    if not found:
+        return None
+    more = len(found) - MOST
+    return _section(
+        "What one setting does",
+        element("p", "All else alike. The band is the interval over repetitions, where there are any.", class_="hint"),
+        *(draw_sensitivity(one) for one in found[:MOST]),
+        element("p", f"{more} more settings stand in the table of policies.", class_="hint") if more > 0 else None,
+        made_by(contents, query_means(contents, overview), "rows of these policies in the table of policies"),
+    )
 
 
 def _letters(overview: Overview) -> dict[str, str]:

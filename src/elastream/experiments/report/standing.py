@@ -97,7 +97,9 @@ def answer(overview: Overview) -> str:
     if not rivals:
         best = max(deciding, key=lambda one: _mean(one, KEPT))
         share = f"{_mean(best, KEPT):.2%} of all records in time, {best.kept} of {best.promised} runs kept it"
-        return f"No policy kept the promise in all its runs. Closest came {best.policy}: {share}."
+        told = f"No policy that decides kept the promise in all its runs. Closest came {best.policy}: {share}."
+        fixed = [one for one in overview.standings if one.is_fixed and one.promised and one.kept == one.promised]
+        return f"{told} {fixed[0].policy} did, for {_mean(fixed[0], COST):.3g} worker-hours a run." if fixed else told
     best, others = rivals[0], rivals[1:]
     what = f"{best.policy} kept the promise in all its runs and cost" if promised else f"{best.policy} cost"
     told = f"{what} {_mean(best, COST):.3g} worker-hours a run"

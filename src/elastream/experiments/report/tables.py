@@ -106,17 +106,17 @@ def made_by(contents: Contents, query: str, rows: str) -> Html:
     )
 
 
-def query_means(contents: Contents, overview: Overview) -> str:
-    """SQL that makes the table of policies from the runs' own tables."""
+def query_means(contents: Contents, overview: Overview, names: Sequence[str] = (COST, KEPT)) -> str:
+    """SQL that makes numbers of the table of policies from the runs' own tables."""
     seeds = {seed for contest in overview.shared for one in contest.contenders for seed in one.by_seed}
     # Where every seed counts, none need be named.
     chosen = "" if seeds <= set(overview.seeds) else f" AND seed IN ({', '.join(map(str, overview.seeds))})"
     situation = ", ".join(axis for axis in AXES if axis != "policy")
     return (
-        f"SELECT policy, count(*) AS runs, avg({COST}) AS {COST}, avg({KEPT}) AS {KEPT}\n"
+        f"SELECT policy, count(*) AS runs, {', '.join(f'avg({name}) AS {name}' for name in names)}\n"
         f"FROM (SELECT *, count(*) OVER (PARTITION BY {situation}, seed) AS rivals\n"
         f"      {_from_runs(contents)})\n"
-        f"WHERE rivals = {len(overview.standings)}{chosen}\nGROUP BY policy ORDER BY {COST}"
+        f"WHERE rivals = {len(overview.standings)}{chosen}\nGROUP BY policy ORDER BY {names[0]}"
     )
 
 
