@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from elastream.evaluation.elasticity import Elasticity, measure_elasticity
 from elastream.evaluation.series import RunSeries
+from elastream.evaluation.settling import Settling, measure_settling
 from elastream.evaluation.summary import Summary
 from elastream.experiments.experiment import Experiment
 from elastream.simulator.run import ExactFigures
@@ -28,6 +30,8 @@ class Run:
     """In which form the policy ran, where that was asked."""
     offered_rps: tuple[float, ...] | None = None
     """What a simulated workload brought at each moment of the series."""
+    demand: tuple[int, ...] | None = None
+    """The fewest workers that could have done it, where a simulated job has one pool."""
     folder: Path | None = None
     """Where its results are; None: they were not kept."""
 
@@ -35,6 +39,20 @@ class Run:
     def label(self) -> str:
         """What to call it among others: its policy."""
         return self.experiment.policy.label
+
+    @property
+    def elasticity(self) -> Elasticity | None:
+        """How well the size followed the demand, where that is known."""
+        if self.demand is None:
+            return None
+        return measure_elasticity(self.series.at, self.demand, self.series.column("ready"))
+
+    @property
+    def settling(self) -> Settling | None:
+        """How the size settled, where the demand is known."""
+        if self.demand is None:
+            return None
+        return measure_settling(self.series.at, self.demand, self.series.column("wanted"))
 
     @property
     def kept_up(self) -> bool:
@@ -54,6 +72,8 @@ class Run:
             "form": self.form,
             "summary": self.summary.as_json(),
             "exact": None if self.exact is None else self.exact.as_json(),
+            "elasticity": None if self.elasticity is None else asdict(self.elasticity),
+            "settling": None if self.settling is None else asdict(self.settling),
             "experiment": self.experiment.as_json(),
         }
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -103,6 +105,7 @@ class SimulatedSetup:
             exact=outcome.exact,
             form=outcome.form,
             offered_rps=outcome.offered_rps,
+            demand=find_demand(self.experiment, outcome.offered_rps),
             folder=folder,
         )
         if folder is not None:
@@ -225,6 +228,34 @@ def find_capacity(model: ApplicationModel | DataflowModel) -> float:
     slots = model.pool.max_workers * model.pool.slots_per_worker
     tasks = max(stage.partitions for query in model.queries for stage in query.stages)
     return model.full_rps() * tasks / slots / math.ceil(tasks / slots)
+
+
+def find_demand(experiment: Experiment, offered_rps: Sequence[float]) -> tuple[int, ...] | None:
+    """The fewest workers that can do what is offered, at each moment; the most there may be where none can.
+
+    None where several pools share the work, or it costs nothing: the size that is needed is then no single number.
+    """
+    capacities = _find_capacities(experiment.subject, experiment.executors)
+    if capacities is None:
+        return None
+    least, rates = capacities
+    return tuple(least + min(bisect_left(rates, rps), len(rates) - 1) for rps in offered_rps)
+
+
+@lru_cache(maxsize=256)
+def _find_capacities(subject: object, bounds: ExecutorBounds) -> tuple[int, tuple[float, ...]] | None:
+    """The smallest size, and what each can do from there on, never less than a smaller one."""
+    if not isinstance(subject, SimulatedModel):
+        return None
+    model = build_model(subject, bounds)
+    if len(model.pools) != 1:
+        return None
+    [pool] = model.pools.values()
+    rates: list[float] = []
+    for workers in range(pool.min_workers, pool.max_workers + 1):
+        capacity_rps = find_capacity(build_model(subject, ExecutorBounds(min=1, max=workers, start=1)))
+        rates.append(max(capacity_rps, rates[-1] if rates else 0.0))
+    return None if rates[-1] == float("inf") else (pool.min_workers, tuple(rates))
 
 
 def fitting_workload(model: ApplicationModel | DataflowModel, duration_s: float) -> str:

@@ -148,6 +148,15 @@ def test_what_only_the_simulator_knows_stands_beside_and_agrees_at_the_end(doors
     assert [float(row["offered_rps"]) for row in doors.table] == list(doors.outcome.offered_rps)
 
 
+def test_how_the_size_followed_the_demand_is_told_where_one_pool_does_the_work(doors: Doors) -> None:
+    assert doors.told["elasticity"] == doors.kept["elasticity"]
+    has_one_pool = doors.told["experiment"]["subject"]["model"] != "kanis-q1"
+    assert (doors.told["elasticity"] is not None) is has_one_pool
+    if has_one_pool:
+        over, under = (doors.told["elasticity"][f"timeshare_{side}"] for side in ("over", "under"))
+        assert 0 < over + under <= 1
+
+
 def _spelt(row: dict[str, object]) -> dict[str, str]:
     return {name: "" if value is None else str(value) for name, value in row.items()}
 

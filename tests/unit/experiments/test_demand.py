@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 from elastream.core.slo import Slo
-from elastream.experiments.demand import find_demand, find_least_size
+from elastream.experiments.demand import find_least_size
 from elastream.experiments.experiment import ExecutorBounds, Experiment, SimulatedModel
 from elastream.experiments.named_settings import parse_policy
-from elastream.experiments.simulated import set_up_simulation
+from elastream.experiments.simulated import find_demand, set_up_simulation
 
 WAVE = Experiment(
     subject=SimulatedModel(model="windowed-count"),

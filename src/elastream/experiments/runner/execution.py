@@ -13,7 +13,7 @@ from typing import Any
 from elastream.core.errors import ElastreamError, spell_error
 from elastream.core.protocols import Journal
 from elastream.evaluation.predictions import PredictionLog
-from elastream.experiments.demand import find_demand, find_least_size
+from elastream.experiments.demand import find_least_size
 from elastream.experiments.experiment import Experiment, SimulatedModel, parse_experiment
 from elastream.experiments.plan.matrix import Case
 from elastream.experiments.run import Run
@@ -98,10 +98,9 @@ def execute(
             _store(task, place, {"error": error, "took_s": took_s}, {}, origin)
             return Done(task, error, took_s)
         took_s = time.perf_counter() - began_s
-        demand = find_demand(run.experiment, run.offered_rps) if run.offered_rps is not None else None
-        tables = {"ticks": make_ticks(run, demand), "decisions": make_decisions(log)}
+        tables = {"ticks": make_ticks(run), "decisions": make_decisions(log)}
         kept = Path(work) / "run" if task.keep_journal else None
-        _store(task, place, {**find_numbers(run, demand, predicted, least), "took_s": took_s}, tables, origin, kept)
+        _store(task, place, {**find_numbers(run, predicted, least), "took_s": took_s}, tables, origin, kept)
     return Done(task, None, took_s)
 
 

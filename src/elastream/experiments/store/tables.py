@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, fields
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from elastream.core.tick import Tick
-from elastream.evaluation.elasticity import Elasticity, measure_elasticity
+from elastream.evaluation.elasticity import Elasticity
 from elastream.evaluation.predictions import PredictionLog, Predictions, judge_predictions
-from elastream.evaluation.settling import Settling, measure_settling
+from elastream.evaluation.settling import Settling
 from elastream.experiments.plan.matrix import AXES
 from elastream.experiments.run import Run
 
@@ -81,10 +81,10 @@ class DecisionLog:
         """Nothing to close."""
 
 
-def make_ticks(run: Run, demand: Sequence[int] | None) -> pa.Table:
+def make_ticks(run: Run) -> pa.Table:
     """The moments of a run, and what would have been needed at each."""
     rows = [dict(row, t_s=row["t_seconds"]) for row in run.series.rows()]
-    for name, told in (("offered_rps", run.offered_rps), ("demand", demand)):
+    for name, told in (("offered_rps", run.offered_rps), ("demand", run.demand)):
         for row, value in zip(rows, told or [], strict=False):
             row[name] = value
     return pa.Table.from_pylist([{name: row.get(name) for name in TICKS.names} for row in rows], schema=TICKS)
@@ -159,19 +159,16 @@ def make_summary(row: Mapping[str, object]) -> pa.Table:
     return pa.Table.from_pylist([{name: row.get(name) for name in SUMMARY.names}], schema=SUMMARY)
 
 
-def find_numbers(
-    run: Run, demand: Sequence[int] | None, predicted: PredictionLog, least_workers: int | None
-) -> dict[str, object]:
+def find_numbers(run: Run, predicted: PredictionLog, least_workers: int | None) -> dict[str, object]:
     """Everything that is known of a run in one number."""
     series, mean = run.series, run.summary.mean_workers
     at = [moment - series.start for moment in series.at]
-    needed: Sequence[int | None] = demand if demand is not None else [None] * len(at)
     horizon_s = run.experiment.policy.settings.get("horizon_s")
     return {
         **run.summary.as_json(),
         **(run.exact.as_json() if run.exact is not None else {}),
-        **asdict(measure_elasticity(at, needed, series.column("ready"))),
-        **asdict(measure_settling(at, needed, series.column("wanted"))),
+        **(asdict(run.elasticity) if run.elasticity is not None else {}),
+        **(asdict(run.settling) if run.settling is not None else {}),
         **asdict(judge_predictions(predicted, at, series.column("arrived"), series.column("backlog"), horizon_s)),
         "least_workers": least_workers,
         "size_ratio": mean / least_workers if mean is not None and least_workers else None,
