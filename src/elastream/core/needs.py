@@ -77,6 +77,8 @@ def require(
 
 def find_lack(needs: Sequence[Need], declared: AbstractSet[Signal], lacks: Mapping[Signal, str]) -> str | None:
     """Why a policy cannot decide as of a look, in words: what it needs is provided as a rule and lacks now."""
+    if not lacks:
+        return None
     lost = [need.signal for need in fit(needs, declared - lacks.keys()).missing if need.served_by(declared)]
     if not lost:
         return None
@@ -86,6 +88,8 @@ def find_lack(needs: Sequence[Need], declared: AbstractSet[Signal], lacks: Mappi
 
 def find_stand_in(needs: Sequence[Need], declared: AbstractSet[Signal], lacks: Mapping[Signal, str]) -> str | None:
     """What stands in for a signal that lacks as of a look, in words; None where nothing has to."""
+    if not lacks:
+        return None
     usual = dict(fit(needs, declared).standing_in)
     others = [
         (signal, other)
