@@ -39,7 +39,6 @@ how: {{policy: [threshold, ds2, lag-proportional, "hpa(target=0.7)"], executors:
       repetitions: {repetitions}}}
 """
 PER_SEED = 8
-ROUNDS = 1
 LESS = 4
 """One process runs a share of what two do: it has nothing that would take time once."""
 
@@ -52,7 +51,7 @@ class Way:
     clock_s: float = 0.0
     processor_s: float = 0.0
     grown_mib: float = 0.0
-    """Of this process, from a fifth of the experiments of each round to their end."""
+    """Of this process, from a fifth of the experiments to their end."""
 
     @property
     def each_s(self) -> tuple[float, float]:
@@ -68,15 +67,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         folder = Path(name)
         cases = make_cases(folder, number)
-        parts = [cases[start::ROUNDS] for start in range(ROUNDS)]
         with measured(spark):
             session = stack.enter_context(sweep_session(Master(url="local[2]"), folder / "spark"))
-        for turn, part in enumerate(parts):
-            run(one, folder / f"one-{turn}", part[: len(part) // LESS], lambda store: Here())
-            run(two, folder / f"two-{turn}", part, lambda store: Processes(2))
-            store = run(spark, folder / f"spark-{turn}", part, lambda store: sweep(session, store, cases))
-            with measured(spark):
-                summarise_sweep(session, store, [identify(case.experiment) for case in part])
+        run(one, folder / "one", cases[: len(cases) // LESS], lambda store: Here())
+        run(two, folder / "two", cases, lambda store: Processes(2))
+        store = run(spark, folder / "many", cases, lambda store: sweep(session, store, cases))
+        with measured(spark):
+            summarise_sweep(session, store, [identify(case.experiment) for case in cases])
     for label, way in {"one process": one, "two processes": two, "Spark, local[2]": spark}.items():
         clock, processor = way.each_s
         print(
@@ -99,7 +96,6 @@ def make_cases(folder: Path, number: int) -> Sequence[Case]:
 
 
 def sweep(session: SparkSession, store: RunStore, cases: Sequence[Case]) -> RunnerBackend:
-    """The whole of a plan is sent to executors, whatever part of it is run."""
     return SparkSweep(session, store.folder / RUNS, [case.experiment for case in cases])
 
 

@@ -6,6 +6,7 @@ shipped can be imported.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import platform
@@ -62,6 +63,9 @@ def run_rows(orders: tuple[Any, ...], rows: Iterable[tuple[Any, ...]]) -> Iterat
     """Run and store the experiments of a partition."""
     roots = add_to_path(orders[0])
     rowwise = importlib.import_module("elastream.experiments.sweep.row")
+    if not gc.get_freeze_count():
+        # Spark's Python collects garbage after each task: what was imported stays, and is not looked at again.
+        gc.freeze()
     for row in rows:
         yield rowwise.run_row(orders, roots[1], row)
 
