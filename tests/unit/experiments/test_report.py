@@ -17,7 +17,7 @@ from elastream.experiments.report.checklist import check_items
 from elastream.experiments.report.choice import choose_runs
 from elastream.experiments.report.contents import read_contents
 from elastream.experiments.report.delays import draw_delays
-from elastream.experiments.report.drawn_run import draw_multiple, read_drawn
+from elastream.experiments.report.drawn_run import draw_multiple, draw_strips, read_drawn
 from elastream.experiments.report.formats import make_csv, make_markdown
 from elastream.experiments.report.front import place_share
 from elastream.experiments.report.heat import draw_heat, heat_step
@@ -172,6 +172,25 @@ def test_too_few_and_too_many_are_what_demand_and_supply_have_over_both(tmp_path
     assert places["both"] - {1000} == {four, five, three}
 
 
+def test_a_damaged_table_of_a_run_is_named_with_the_remedy(tmp_path: Path) -> None:
+    name = store_run(tmp_path, "ds2", "wave", 0, cost=5)
+    file = tmp_path / "runs" / str(name) / "ticks.parquet"
+    whole = file.read_bytes()
+    # Its end, which says what is in it, is sound.
+    file.write_bytes(whole[:4] + bytes(400) + whole[404:])
+
+    with pytest.raises(BadInput, match=r"ticks\.parquet is damaged; remove the run's folder"):
+        make_report(read_contents(tmp_path))
+
+
+def test_what_never_waited_has_a_peak_of_nothing(tmp_path: Path) -> None:
+    store_run(tmp_path, "ds2", "wave", 0, cost=5, ready=6)
+
+    drawn = draw_strips(read_drawn(0, "A", choose_runs(read_contents(tmp_path))[0]), is_open=True)
+
+    assert re.findall('class="peak">([^<]+)<', drawn) == ["max 600/s", "max 0", "max 2 s", "max 6"]
+
+
 def test_the_checklist_tells_seeds_repetitions_and_what_was_left_out(tmp_path: Path) -> None:
     sample(tmp_path)
     store_run(tmp_path, "ds2", "night", 0, cost=0.0, error="it broke")
@@ -253,6 +272,8 @@ def test_another_format_is_refused_with_those_that_there_are(
 ) -> None:
     assert main(["report", str(tmp_path), "--format", "pdf"]) == 2
     assert "--format pdf: it is one of html, md, csv" in capsys.readouterr().err
+    assert main(["report", str(tmp_path), "--format", "md", "--run", "3f"]) == 2
+    assert "--run 3f: only a page draws runs" in capsys.readouterr().err
 
 
 def test_the_file_asks_for_nothing_and_has_no_style_that_its_policy_forbids(tmp_path: Path) -> None:

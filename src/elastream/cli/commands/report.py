@@ -49,6 +49,8 @@ def report(
     """
     if form not in FORMS:
         raise BadInput(f"--format {form}: it is one of {', '.join(FORMS)}")
+    if run is not None and form != "html":
+        raise BadInput(f"--run {run}: only a page draws runs; leave out --format {form}")
     contents = read_contents(folder)
     target = out if out is not None else folder / FORMS[form]
     if target.is_dir():

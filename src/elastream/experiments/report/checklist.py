@@ -18,7 +18,7 @@ def check_items(contents: Contents, overview: Overview) -> list[tuple[str, list[
     repetitions = sorted({len(one.by_seed) for contest in contests for one in contest.contenders})
     seeds = sorted({seed for contest in contests for one in contest.contenders for seed in one.by_seed})
     items = [
-        ("Runs", [f"{len(contents.runs):,} count, in {len(contests):,} situations"]),
+        ("Runs", [f"{len(contents.runs):,} count, in {spell_count(len(contests), 'situation')}"]),
         ("Repetitions", [_tell_repetitions(repetitions)]),
         ("Seeds", [f"{_spell_seeds(seeds)}; the same for every policy, so that they are compared in pairs"]),
         ("Raw data", [f"{contents.folder}/runs: ticks, decisions and summary of each run as Parquet"]),
@@ -37,6 +37,11 @@ def draw_checklist(items: list[tuple[str, list[str]]]) -> Html:
         ),
         class_="checklist",
     )
+
+
+def spell_count(number: int, what: str) -> str:
+    """`1 policy`, `2 policies`."""
+    return f"{number:,} {what if number == 1 else f'{what[:-1]}ies' if what.endswith('y') else f'{what}s'}"
 
 
 def _tell_repetitions(found: list[int]) -> str:
@@ -58,11 +63,11 @@ def _tell_left_out(contents: Contents, overview: Overview) -> Iterator[str]:
         where = ", ".join(f"{axis} {_spell_labels(labels)}" for axis, labels in one["where"].items())
         yield f"by the plan: {where}: {one['why']}"
     for why, number in contents.comparison.left_out.items():
-        yield f"{number:,} {'run' if number == 1 else 'runs'} {why}"
+        yield f"{spell_count(number, 'run')} {why}"
     for error, number in list(contents.failures.items())[:MOST]:
         yield f"{number:,} ended with: {error}"
     if (apart := overview.situations - len(overview.shared)) > 0:
-        yield f"{apart:,} situations that not every policy ran, from means over all of them"
+        yield f"{spell_count(apart, 'situation')} that not every policy ran, from means over all of them"
 
 
 def _spell_labels(labels: object) -> str:

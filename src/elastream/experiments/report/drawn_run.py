@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
+from elastream.core.errors import BadInput
 from elastream.core.quantity import spell_seconds
 from elastream.evaluation.measures import Value
 from elastream.experiments.comparison import COST, KEPT
@@ -55,9 +58,17 @@ class DrawnRun:
 
 def read_drawn(number: int, letter: str, run: StoredRun) -> DrawnRun:
     """Read what is drawn of a run."""
-    ticks = pq.read_table(run.folder / "ticks.parquet", schema=TICKS)
-    decisions = pq.read_table(run.folder / "decisions.parquet", schema=DECISIONS).to_pylist()
-    return DrawnRun(number, letter, run, ticks.to_pydict(), decisions)
+    ticks = _read(run.folder / "ticks.parquet", TICKS)
+    decisions = _read(run.folder / "decisions.parquet", DECISIONS)
+    return DrawnRun(number, letter, run, ticks.to_pydict(), decisions.to_pylist())
+
+
+def _read(file: Path, schema: pa.Schema) -> pa.Table:
+    try:
+        return pq.read_table(file, schema=schema)
+    except (OSError, pa.ArrowException):
+        remedy = "remove the run's folder, and `elastream experiment run` runs it again"
+        raise BadInput(f"{file} is damaged; {remedy}") from None
 
 
 def draw_multiple(one: DrawnRun, most: float) -> Html:
@@ -93,14 +104,14 @@ def _strips(one: DrawnRun, prefix: str) -> list[Strip]:
         Strip(name="rate", title="Rate", unit="records/s", prefix=prefix, description="Records arrived and committed.",
               curves=[Curve(name="committed", label="committed", values=columns["committed_rps"], shape="area"),
                       Curve(name="arrived", label="arrived", values=columns["arrived_rps"])],
-              scale=marks.numbers(_most(rates)), peak=f"max {compact(_most(rates))}/s"),
+              scale=marks.numbers(_most(rates)), peak=_peak(rates, lambda value: f"{compact(value)}/s")),
         Strip(name="backlog", title="Backlog", unit="records", prefix=prefix, description="Records that wait.",
               curves=[Curve(name="waiting", label="waiting", values=columns["backlog"], shape="area")],
-              scale=marks.numbers(_most(columns["backlog"])), peak=f"max {compact(_most(columns['backlog']))}"),
+              scale=marks.numbers(_most(columns["backlog"])), peak=_peak(columns["backlog"], compact)),
         Strip(name="delay", title="Delay", unit="p95", prefix=prefix, description="From arrival to commit, p95.",
               curves=[Curve(name="delayed", label="p95", values=columns["delay_p95_s"])],
               scale=marks.delays(_most([*columns["delay_p95_s"], (limit or 0) * 1.15])),
-              peak=f"max {seconds(_most(columns['delay_p95_s']))}",
+              peak=_peak(columns["delay_p95_s"], seconds),
               limits=[AxisMark(at=limit, label=f"SLO {seconds(limit)}")] if limit else []),
         _workers(one, one.peak, "Executors", f"max {one.peak:.0f}", prefix),
     ]  # fmt: skip
@@ -164,5 +175,11 @@ def _tell(row: Mapping[str, Any]) -> str:
     return f"{spell_seconds(round(row['t_s']))}  {row['workers_before']} → {row['workers_after']}: {reason}"
 
 
+def _peak(values: Sequence[Value], spell: Callable[[float], str]) -> str:
+    known = [value for value in values if value is not None]
+    return f"max {spell(max(known))}" if known else "unknown"
+
+
 def _most(values: Sequence[Value]) -> float:
+    """Of an axis: something to draw one for where there is nothing."""
     return max((value for value in values if value), default=1.0)

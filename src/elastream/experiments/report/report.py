@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from importlib.resources import files
 
 from elastream.core.sanitizer import sanitizer
-from elastream.experiments.report.checklist import check_items, draw_checklist
+from elastream.experiments.report.checklist import check_items, draw_checklist, spell_count
 from elastream.experiments.report.choice import choose_runs
 from elastream.experiments.report.contents import Contents
 from elastream.experiments.report.delays import draw_delays
@@ -51,7 +51,8 @@ def make_report(contents: Contents, *, run: str | None = None) -> str:
 def _head(contents: Contents, overview: Overview, title: str) -> Html:
     about = str(contents.plan.get("about") or "")
     policies = len({one.policy for contest in contents.comparison.contests for one in contest.contenders})
-    counted = f"{len(contents.runs):,} runs, {policies} policies, {len(contents.comparison.contests):,} situations"
+    situations = len(contents.comparison.contests)
+    counted = ", ".join(map(spell_count, (len(contents.runs), policies, situations), ("run", "policy", "situation")))
     return element(
         "header",
         element("h1", title),
@@ -148,7 +149,7 @@ def _verdicts(contents: Contents) -> list[str]:
         told = f"{contest.winner} did best" if contest.winner else contest.sentence.partition(" between ")[0]
         outcomes[told] = outcomes.get(told, 0) + 1
     total = len(contents.comparison.contests)
-    return [f"{told}: {number:,} of {total:,} situations" for told, number in sorted(outcomes.items())]
+    return [f"{told}: {number:,} of {spell_count(total, 'situation')}" for told, number in sorted(outcomes.items())]
 
 
 def _tell_ranks(ranks: Mapping[str, float], difference: float) -> str:
