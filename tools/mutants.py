@@ -36,6 +36,14 @@ class Mutant:
 
 MUTANTS = (
     Mutant(
+        fault="a report draws every run of a load, however many there are",
+        file="src/elastream/experiments/report/choice.py",
+        before="[:MOST_RUNS]",
+        after="",
+        test="tests/unit/experiments/test_report.py"
+        "::test_of_many_policies_the_best_are_drawn_so_that_the_file_opens_fast",
+    ),
+    Mutant(
         fault="what one setting does is told of policies that differ in others as well",
         file="src/elastream/experiments/report/sensitivity.py",
         before="for key, text in settings.items() if key != setting))",

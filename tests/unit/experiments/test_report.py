@@ -14,7 +14,7 @@ from elastream.cli import main
 from elastream.core.errors import BadInput
 from elastream.experiments.comparison import COST, KEPT
 from elastream.experiments.report.checklist import check_items
-from elastream.experiments.report.choice import choose_runs
+from elastream.experiments.report.choice import MOST_RUNS, choose_runs
 from elastream.experiments.report.contents import read_contents
 from elastream.experiments.report.delays import draw_delays
 from elastream.experiments.report.drawn_run import draw_multiple, draw_strips, read_drawn
@@ -156,6 +156,17 @@ def test_a_named_run_is_drawn_first_among_its_rivals(tmp_path: Path) -> None:
     assert {run.document["what"]["seed"] for run in chosen} == {1}
     with pytest.raises(BadInput, match="--run xyz: no run that counts is called so"):
         choose_runs(read_contents(tmp_path), "xyz")
+
+
+def test_of_many_policies_the_best_are_drawn_so_that_the_file_opens_fast(tmp_path: Path) -> None:
+    for workers in range(1, 15):
+        store_run(tmp_path, f"fixed(workers={workers})", "wave", 0, cost=float(workers))
+    store_run(tmp_path, "ds2", "wave", 0, cost=99.0)
+
+    chosen = choose_runs(read_contents(tmp_path))
+
+    # Those that decide come first, then the cheapest.
+    assert [run.numbers[COST] for run in chosen] == [99.0, *map(float, range(1, MOST_RUNS))]
 
 
 def test_too_few_and_too_many_are_what_demand_and_supply_have_over_both(tmp_path: Path) -> None:
