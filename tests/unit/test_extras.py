@@ -21,6 +21,7 @@ COMMANDS: dict[str, tuple[list[str], str | None]] = {
     "kafka": (["status"], None),
     "plan": (["schema"], None),
     "experiment": (["list", "runs"], "lab"),
+    "report": (["runs"], "lab"),
     "simulate": (["--duration", "5m", "--out", "runs"], None),
     "why": (["runs/lag-proportional"], None),
     "page": (["runs/lag-proportional"], None),
@@ -84,8 +85,9 @@ def test_the_help_of_every_command_that_lacks_an_extra_is_shown_or_says_which(tm
     lacking = [module for module, extra in EXTRAS.items() if extra != "cli"]
     found = run_without(lacking, {name: ["--help"] for name in COMMANDS} | {"run": ["--help"]}, tmp_path)
     assert {name: told for name, told in found["told"].items() if told != [0, ""]} == {
-        # Its results are tables of pyarrow throughout.
-        "experiment": [2, "elastream: experiment needs pyarrow: pip install 'elastream[lab]'\n"]
+        # Results of experiments are tables of pyarrow throughout.
+        name: [2, f"elastream: {name} needs pyarrow: pip install 'elastream[lab]'\n"]
+        for name in ("experiment", "report")
     }
 
 

@@ -30,7 +30,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_it_has_a_file_for_everything_that_can_be_added() -> None:
     names = {"my_policy.py", "test_my_policy.py", "my_guard.py", "my_load.py", "my_job.py", "my_probe.py"}
     assert {name for name, _ in FILES} == names
-    assert len(COMMANDS) == 12
+    assert len(COMMANDS) == 13
 
 
 @pytest.mark.parametrize("command", COMMANDS)
