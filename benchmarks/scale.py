@@ -15,6 +15,7 @@ import json
 import os
 import pstats
 import statistics
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -27,9 +28,10 @@ from benchmarks.machine import machine
 from elastream.config import resolve
 from elastream.core.decision import Decision
 from elastream.core.observation import Observation
+from elastream.core.tick import Tick
 from elastream.journal.background_writer import BackgroundRecorder
 from elastream.journal.format import describe
-from elastream.journal.writer import Recorder
+from elastream.journal.writer import Memory, Recorder
 from elastream.loop.clock import VirtualClock
 from elastream.loop.controller import Controller, pause_collector
 from elastream.loop.planner import Planner
@@ -212,6 +214,28 @@ class ScalePlatform:
         self.executors.stop()
 
 
+class WatchedRecorder(Recorder):
+    """Tells when a tick is on disk: in a driver, five seconds lie between two ticks, and here hardly any."""
+
+    def __init__(self, folder: Path, **settings: Any) -> None:
+        super().__init__(folder, **settings)
+        self._done = threading.Event()
+        self.took_ms: list[float] = []
+
+    def record(self, tick: Tick, after: Memory) -> None:
+        began_s = time.perf_counter()
+        try:
+            super().record(tick, after)
+        finally:
+            self.took_ms.append((time.perf_counter() - began_s) * 1000)
+            self._done.set()
+
+    def wait(self) -> None:
+        """Until the tick that was handed over is written, or the next one is due."""
+        self._done.wait(TICK_S)
+        self._done.clear()
+
+
 class Driver:
     """What both processes of a driver hold and use."""
 
@@ -269,8 +293,8 @@ def run(gateway: Any, ticks: int, folder: Path | None, *, profile: bool) -> None
     recorder = None
     if folder is not None:
         header = describe(planner, platform, policy=settings.policy, tick_s=TICK_S, max_age_s=15.0, utc_s=clock.utc_s())
-        recorder = BackgroundRecorder(Recorder(folder, planner=planner, header=header)).open()
-        controller.journals = [recorder]
+        recorder = WatchedRecorder(folder, planner=planner, header=header)
+        controller.journals = [BackgroundRecorder(recorder).open()]
     load, driver, took, held = Load(player, player.queries), Driver(gateway), [], []
     profiler = cProfile.Profile(time.thread_time)
     spent = []
@@ -287,11 +311,16 @@ def run(gateway: Any, ticks: int, folder: Path | None, *, profile: bool) -> None
         spent.append((driver.cpu_s() - cpu_s) * 1000)
         profiler.disable()
         troubles.update(tick.troubles)
+        if recorder is not None:
+            recorder.wait()
         if number in (ticks // 3, ticks - 1):
             held.append((driver.heap(), driver.python()))
     controller.close()
     platform.close()
     tell(took, spent, held, platform.bytes, "off" if folder is None else "on")
+    if recorder is not None:
+        median, p99 = statistics.median(recorder.took_ms), statistics.quantiles(recorder.took_ms, n=100)[98]
+        print(f"written between two ticks, ms: {median:.0f} at the median, {p99:.0f} at p99")
     for trouble in sorted(troubles):
         print(f"trouble: {trouble}")
     if profile:

@@ -318,14 +318,19 @@ class Knowledge:
     def _prune(self, now: Observation) -> None:
         # Of what still exists the last reading is kept, however old: an idle query does not lose its state.
         exists = {(signal, subject) for signal, subject, _ in readings(now)}
+        # With thousands of series, of few signals and periods each.
+        oldest_s: dict[tuple[Signal, float], float] = {}
         for key, series in list(self._series.items()):
-            signal, subject = key
-            asked_s = max(_least_s(signal), self._asked_s.get(signal, 0.0))
-            least_s = min(HORIZON_S, widest_s(asked_s, self._period_s(signal, subject)))
-            if key not in exists and series.last.at_s < self.now_s - least_s:
+            signal, period_s = key[0], self._period_s(*key)
+            before_s = oldest_s.get((signal, period_s))
+            if before_s is None:
+                asked_s = max(_least_s(signal), self._asked_s.get(signal, 0.0))
+                before_s = self.now_s - min(HORIZON_S, widest_s(asked_s, period_s))
+                oldest_s[signal, period_s] = before_s
+            if key not in exists and series.last.at_s < before_s:
                 del self._series[key]
             else:
-                series.forget_before(self.now_s - least_s)
+                series.forget_before(before_s)
         self._batches = {query.id: seen for query in now.queries if (seen := self._batches.get(query.id))}
         self._pruned_s = self.now_s
 
