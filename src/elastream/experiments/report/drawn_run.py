@@ -47,13 +47,17 @@ class DrawnRun:
         """The most workers, there or needed."""
         return max((one for name in ("ready", "demand") for one in self.columns[name] if one is not None), default=1.0)
 
+    @property
+    def changes(self) -> list[Mapping[str, Any]]:
+        """Decisions for another number of workers."""
+        return [one for one in self.decisions if one["workers_before"] != one["workers_after"]]
+
     def axis(self, labels: int = CLOCK_LABELS) -> TimeAxis:
         """Its time, with so many labels."""
         at = [float(one) for one in self.columns["t_s"]]
         start, end = at[0], max(at[-1], at[0] + 1.0)
         grid = marks.clock(start, end, labels, virtual=True)
-        changes = [one["t_s"] for one in self.decisions if one["workers_before"] != one["workers_after"]]
-        return TimeAxis(at=at, start=start, end=end, grid=grid, decisions=changes)
+        return TimeAxis(at=at, start=start, end=end, grid=grid, decisions=[one["t_s"] for one in self.changes])
 
 
 def read_drawn(number: int, letter: str, run: StoredRun) -> DrawnRun:
@@ -166,8 +170,7 @@ def _decisions(one: DrawnRun) -> Html:
 
 
 def _changes(one: DrawnRun) -> list[tuple[int, Mapping[str, Any]]]:
-    changes = [row for row in one.decisions if row["workers_before"] != row["workers_after"]]
-    return list(enumerate(changes[:MOST_DECISIONS]))
+    return list(enumerate(one.changes[:MOST_DECISIONS]))
 
 
 def _tell(row: Mapping[str, Any]) -> str:

@@ -102,8 +102,8 @@ def _runs(contents: Contents, overview: Overview, name: str | None) -> Html:
     most = max(one.peak for one in runs)
     return _section(
         "One load through all policies",
-        element("p", f"{what}, seed {runs[0].run.document['what']['seed']}: {chosen}. `--run RUN` draws another.",
-                class_="hint"),
+        element("p", f"{what}, seed {runs[0].run.document['what']['seed']}: {chosen}. ", element("code", "--run RUN"),
+                " draws another.", class_="hint"),
         element("div", *(draw_multiple(one, most) for one in runs), class_="multiples"),
         *(draw_strips(one, is_open=number == 0) for number, one in enumerate(runs)),
         made_by(contents, query_moments(contents, runs[0].run), "ticks.parquet and decisions.parquet of each run"),

@@ -81,7 +81,9 @@ def draw_table(table: ReportTable) -> Html:
     """The table; its buttons need a script, and are made by it."""
     if (left_out := len(table.rows) - MOST_ROWS) > 0:
         shown = replace(table, rows=table.rows[:MOST_ROWS])
-        return joined((draw_table(shown), element("p", f"{left_out:,} more rows: `--format csv` has all.")))
+        return joined(
+            (draw_table(shown), element("p", f"{left_out:,} more rows: ", element("code", "--format csv"), " has all."))
+        )
     head = element("tr", *(element("th", heading, scope="col") for heading in table.headings))
     ids = [*table.ids, *[None] * (len(table.rows) - len(table.ids))]
     body = (
