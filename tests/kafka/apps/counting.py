@@ -1,8 +1,8 @@
 """Totals per key from a topic to files, and the same events copied to another topic.
 
 A plain PySpark script that knows nothing of Elastream: counting.py BOOTSTRAP TOPIC COPY FOLDER. Each row costs a
-millisecond of a slot. It does as files in its folder say: while `block` is there the sink does not return, and when
-`stop` comes it ends.
+millisecond of a slot. It does as files in its folder say: while `block` is there the sink does not return and makes
+`blocked`, and when `stop` comes it ends.
 """
 
 import sys
@@ -27,6 +27,7 @@ def worked(frames: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
 
 def write(frame: DataFrame, batch: int) -> None:
     while (folder / "block").exists():
+        (folder / "blocked").touch()
         time.sleep(0.1)
     frame.write.mode("overwrite").parquet(str(folder / "totals" / f"batch={batch}"))
 
