@@ -4,7 +4,7 @@ CODE := $(wildcard src tests tools benchmarks examples experiments)
 SUITE := $(BIN)/python tools/suite.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-full soak mutants bench lint format lock clean
+.PHONY: help setup demo test test-full soak mutants bench evaluate lint format lock clean
 # The steps of a target wait for each other, with -j as well.
 .NOTPARALLEL:
 
@@ -32,6 +32,12 @@ mutants: setup ## break the code on purpose and see whether the tests notice
 bench: setup ## run every benchmark
 	@set -e; for script in $$(grep -l __main__ benchmarks/*.py); do \
 		echo "== $$script"; $(BIN)/python -m "benchmarks.$$(basename "$$script" .py)"; \
+	done
+
+evaluate: setup ## run published evaluations again, and score them against their tables (OUT=results)
+	@set -e; for script in experiments/*/__main__.py; do \
+		name="$$(basename "$$(dirname "$$script")")"; echo "== $$name"; \
+		$(BIN)/python -m "experiments.$$name" --out "$(or $(OUT),results)/$$name"; \
 	done
 
 lint: setup ## style, types and layers

@@ -27,8 +27,8 @@ from elastream.evaluation.spans import TroubleSpan, add_span, find_trouble
 from elastream.evaluation.totals import RunTotals
 
 Measure = Literal[
-    "arrived", "committed", "backlog", "delay", "delay-p50", "to-come", "wanted", "ready", "leaving", "paid",
-    "changing", "cpu", "memory",
+    "arrived", "committed", "backlog", "delay", "delay-p50", "to-come", "age", "wanted", "ready", "leaving", "paid",
+    "changing", "actions", "cpu", "memory",
 ]  # fmt: skip
 QUERY_MEASURES: tuple[Measure, ...] = ("arrived", "committed", "backlog", "delay")
 """What is told of single queries as well."""
@@ -45,6 +45,7 @@ COLUMNS: dict[str, Measure] = {
     "ready": "ready",
     "leaving": "leaving",
     "paid": "paid",
+    "actions": "actions",
     "backlog": "backlog",
     "delay_p95_s": "delay",
 }
@@ -106,7 +107,9 @@ class RunSeries:
             return
         self._note_absence(at)
         now, decision = tick.observation, tick.decision
+        self.actions.update(tick)
         self._columns["wanted"].append(count_wanted(tick))
+        self._columns["actions"].append(self.actions.actions)
         if now is not None:
             self._columns["ready"].append(count_ready(now))
             self._columns["leaving"].append(count_leaving(now))
@@ -121,7 +124,6 @@ class RunSeries:
             self.last = now
         kind = decision.kind if decision is not None else None
         self._end_moment(at, within=now.is_within_slo if now is not None else None, kind=kind)
-        self.actions.update(tick)
         self.ticks += 1
         self.last_tick = tick
         if (trouble := find_trouble(tick)) is not None:
@@ -190,7 +192,9 @@ class RunSeries:
         columns["delay"].append(None if slowest is None else _believable(slowest.p95_s))
         columns["delay-p50"].append(None if slowest is None else _believable(slowest.p50_s))
         # Where nothing was committed lately, what waits has waited at least so long.
-        columns["to-come"].append(_believable(now.delay_to_come_s) if slowest is None else None)
+        age_s = _believable(now.delay_to_come_s)
+        columns["age"].append(age_s)
+        columns["to-come"].append(age_s if slowest is None else None)
 
     def _window(self, now: Observation) -> float:
         """Rates are means over so long: several looks, and several batches."""

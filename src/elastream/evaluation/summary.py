@@ -22,6 +22,8 @@ class Summary:
     """Workers that were ready, over the time for which they are known."""
     max_workers: float | None
     """Of workers that were ready."""
+    mean_wanted: float | None
+    """Workers that were decided on, over time: what was deployed, also while a change stops the job."""
     worker_hours_paid: float | None
     """From the request of each worker until it has left: what a run costs. `count_paid` over time."""
     worker_hours_ready: float | None
@@ -49,6 +51,11 @@ class Summary:
     delay_sample_p99_s: float | None
     delay_sample_max_s: float | None
     delay_sample_variance_s2: float | None
+    age_sample_mean_s: float | None
+    """Of the age of the oldest record that waits, at each look: time in the log, also while nothing is committed. So
+    are the next two."""
+    age_sample_p50_s: float | None
+    age_sample_p95_s: float | None
     mean_arrived_rps: float | None
     mean_committed_rps: float | None
     throughput_ratio: float | None
@@ -85,11 +92,13 @@ def summarise(series: RunSeries) -> Summary:
     ready = series.column("ready")
     known_s, ready_s = integrate(series, ready)
     within, typical = StepCurve(series.at, series.within), StepCurve(series.at, series.column("delay-p50"))
+    age = StepCurve(series.at, series.column("age"))
     most, totals = _largest(ready), series.totals
     return Summary(
         ticks=series.ticks,
         mean_workers=ready_s / known_s if known_s else most,
         max_workers=most,
+        mean_wanted=StepCurve(series.at, series.column("wanted")).mean,
         worker_hours_paid=None if most is None else integrate(series, series.column("paid"))[1] / 3600,
         worker_hours_ready=None if most is None else ready_s / 3600,
         actions=series.actions.actions,
@@ -108,6 +117,9 @@ def summarise(series: RunSeries) -> Summary:
         delay_sample_p99_s=typical.quantile(0.99),
         delay_sample_max_s=typical.largest,
         delay_sample_variance_s2=typical.variance,
+        age_sample_mean_s=age.mean,
+        age_sample_p50_s=age.quantile(0.5),
+        age_sample_p95_s=age.quantile(0.95),
         mean_arrived_rps=totals.mean_rps(totals.arrived),
         mean_committed_rps=totals.mean_rps(totals.committed),
         throughput_ratio=totals.throughput_ratio,

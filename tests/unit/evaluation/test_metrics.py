@@ -59,6 +59,7 @@ def look(row: dict[str, str]) -> Observation:
         name="kafka",
         arrived=Reading(float(row["arrived"]), at_s),
         committed=Reading(float(row["committed"]), at_s),
+        backlog_age_s=Reading(float(row["age"]), at_s) if row["age"] else None,
     )
     delay = None
     if row["p50"]:

@@ -1,0 +1,83 @@
+"""A published evaluation, run again: its plans, then what they gave beside its tables, as text and as a page.
+
+A document has a folder here with its plans, its tables as CSV, and a `__main__.py` that says which runs stand for which
+cells. `python -m experiments.kanis` then runs what is not there yet, prints the scores and writes, below `--out`:
+
+    PLAN/               the runs of a plan, as `elastream experiment run` leaves them, with the laboratory's report.html
+    evaluation.html     every table beside what was found, with rank correlations and errors
+    evaluation.txt      the same as text
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from elastream.cli import main as elastream
+from elastream.core.errors import ElastreamError
+from elastream.experiments.replication.account import Account
+from elastream.experiments.replication.page import make_page
+from elastream.experiments.replication.results import PlanResults, read_results
+from elastream.experiments.replication.text import make_text
+
+PAGE, TEXT = "evaluation.html", "evaluation.txt"
+Tell = Callable[[Mapping[str, PlanResults]], Account]
+"""What the results come to, by the names of their plans: those that were not run are not there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluation:
+    """A document's evaluation."""
+
+    folder: Path
+    plans: Sequence[str]
+    """Names of plans beside it, in the order in which they are run."""
+    tell: Tell
+    apart: Sequence[str] = ()
+    """Plans that are only run where they are named, as those that want a cluster for an hour."""
+
+
+def evaluate(what: Evaluation, arguments: Sequence[str] | None = None) -> int:
+    """Run and score it; the code to exit with."""
+    name = what.folder.name
+    given = _parse(what, name).parse_args(arguments)
+    plans = given.plans or what.plans
+    for plan in plans if not given.score_only else ():
+        folder = given.out / plan
+        file = what.folder / f"{plan}.yaml"
+        code = elastream(["experiment", "run", str(file), "--out", str(folder), "--on", given.on])
+        if code:
+            return code
+        if code := elastream(["report", str(folder)]):
+            return code
+    try:
+        known = [*what.plans, *what.apart]
+        results = {
+            plan: read_results(what.folder / f"{plan}.yaml", given.out / plan)
+            for plan in known
+            if (given.out / plan / "runs").is_dir()
+        }
+        account = what.tell(results)
+    except ElastreamError as wrong:
+        print(f"experiments.{name}: {wrong}", file=sys.stderr)
+        return 1
+    text = make_text(account)
+    print(text)
+    given.out.mkdir(parents=True, exist_ok=True)
+    for made, content in ((PAGE, make_page(account)), (TEXT, text)):
+        (given.out / made).write_text(content, encoding="utf-8")
+    print(given.out / PAGE)
+    return 0
+
+
+def _parse(what: Evaluation, name: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=f"python -m experiments.{name}", description="Run and score this evaluation.")
+    every = [*what.plans, *what.apart]
+    parser.add_argument("plans", nargs="*", metavar="PLAN", choices=[[], *every], help=f"of {', '.join(every)}")
+    parser.add_argument(
+        "--out", type=Path, default=Path("results") / name, metavar="FOLDER", help="where runs are kept"
+    )
+    parser.add_argument("--on", default="processes", help="as of `elastream experiment run`; live plans run `local`")
+    parser.add_argument("--score-only", action="store_true", help="run nothing, and score what is there")
+    return parser

@@ -1,0 +1,131 @@
+"""An account as one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from importlib.resources import files
+
+from elastream.experiments.replication.account import Account, Chapter
+from elastream.experiments.replication.scoring import TableScore, add_up
+from elastream.experiments.replication.text import (
+    tell_estimate,
+    tell_score,
+    tell_total,
+    tell_value,
+    tell_verdict,
+)
+from elastream.experiments.report.tables import Cell, ReportTable, draw_table, text_cell
+from elastream.render.document import make_document
+from elastream.render.html import Html, element, joined
+from elastream.render.marks import AxisMark
+from elastream.render.told_and_found import ToldAndFound, draw_told_and_found
+
+POWERS = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0, 10_000.0)
+
+
+def make_page(account: Account) -> str:
+    """The file's text."""
+    body = joined([
+        element(
+            "header",
+            element("h1", account.document),
+            element("p", account.about, class_="about"),
+            *(element("p", f"{one.title}: {tell_total(add_up(one.scores))}.", class_="answer")
+              for one in account.chapters if one.scores),
+        ),
+        *(_draw_chapter(account, number, one) for number, one in enumerate(account.chapters)),
+        element("footer", "Made by Elastream. What a run does not know is empty, and never 0."),
+    ])  # fmt: skip
+    style, script = (
+        files("elastream.experiments.report").joinpath(name).read_text(encoding="utf-8")
+        for name in ("report.css", "report.js")
+    )
+    return make_document(account.document, body, style=style, script=script)
+
+
+def _draw_chapter(account: Account, number: int, chapter: Chapter) -> Html:
+    return element(
+        "section",
+        element("h2", chapter.title),
+        *(element("p", line) for line in chapter.told),
+        *(_draw_score(f"{number}-{place}", score) for place, score in enumerate(chapter.scores)),
+        element("details", element("summary", "How this was made"), *_sources(account, chapter), class_="source"),
+        aria_label=chapter.title,
+    )
+
+
+def _draw_score(name: str, score: TableScore) -> Html:
+    heading = f"{score.table}: {score.quantity.title}"
+    rows = [
+        [text_cell(claim.row), _number(claim.told, tell_value(claim.told)),
+         _number(claim.found.mean if claim.found else None, tell_estimate(claim.found)),
+         _number(claim.error, "" if claim.error is None else f"{claim.error:.0%}"),
+         text_cell(tell_verdict(score, claim))]
+        for claim in score.claims
+    ]  # fmt: skip
+    table = ReportTable(
+        name=f"score-{name}", headings=["", "published", "here", "relative error", "verdict"], rows=rows
+    )
+    return element(
+        "div",
+        element("h3", heading),
+        element("p", f"{tell_score(score)}.", class_="hint"),
+        _draw_picture(heading, score),
+        element("details", element("summary", "The same as a table"), draw_table(table)),
+        class_="banded",
+    )
+
+
+def _draw_picture(heading: str, score: TableScore) -> Html | None:
+    """What was told and what was found, over one axis of powers of ten."""
+    known = [value for claim in score.claims
+             for value in (claim.told, claim.found.mean if claim.found else None) if value is not None]  # fmt: skip
+    above = [value for value in known if value > 0]
+    if not above:
+        return None
+    # What is next to nothing would stretch the axis until nothing else can be told apart.
+    low = math.log10(max(min(above), 0.001 * max(above))) - 0.1
+    high = max(math.log10(max(above)) + 0.1, low + 0.5)
+
+    def place(value: float) -> float:
+        return min(1.0, max(0.0, (math.log10(max(value, 1e-9)) - low) / (high - low)))
+
+    marks = [AxisMark(at=place(at), label=f"{at:g}") for at in _find_marks(low, high)]
+    rows = [
+        ToldAndFound(
+            label=claim.row,
+            title=f"{claim.row}: published {tell_value(claim.told) or 'nothing'}, "
+            f"here {tell_estimate(claim.found) or 'nothing'}; {tell_verdict(score, claim)}",
+            told=None if claim.told is None else place(claim.told),
+            found=None if claim.found is None else place(claim.found.mean),
+            interval=None if claim.found is None or claim.found.interval is None
+            else (place(claim.found.interval.low), place(claim.found.interval.high)),
+            is_doubtful=bool(claim.doubt),
+        )
+        for claim in score.claims
+    ]  # fmt: skip
+    return draw_told_and_found(heading, rows, marks)
+
+
+def _find_marks(low: float, high: float) -> list[float]:
+    """Powers of ten; two or three to each where there would be few."""
+    inside = [at for at in POWERS if low <= math.log10(at) <= high]
+    if len(inside) > 2:
+        return inside
+    return [at * step for at in POWERS for step in (1, 2, 5) if low <= math.log10(at * step) <= high]
+
+
+def _number(raw: float | None, shown: str) -> Cell:
+    return Cell(shown=shown, raw=raw)
+
+
+def _sources(account: Account, chapter: Chapter) -> Sequence[Html]:
+    found = [element("pre", account.command)]
+    for plan in chapter.results:
+        told = f"{plan.name}: {plan.about} {len(plan.runs):,} runs, raw data in {plan.folder}/runs."
+        found.append(element("p", told))
+        found.extend(element("p", f"Not run: {lack}") for lack in plan.lacks)
+        if plan.missing:
+            found.append(element("p", f"{plan.missing:,} runs are missing or were run by older code."))
+    return found

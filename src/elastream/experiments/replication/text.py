@@ -1,0 +1,85 @@
+"""An account as text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from elastream.experiments.replication.account import Account, Chapter
+from elastream.experiments.replication.scoring import Claim, TableScore, TotalScore, add_up
+from elastream.experiments.statistics import Estimate
+
+
+def make_text(account: Account) -> str:
+    """Everything, a line for each cell."""
+    parts = [f"{account.document}: {account.about}", *("\n".join(_chapter(one)) for one in account.chapters)]
+    return "\n\n".join(parts) + "\n"
+
+
+def tell_total(total: TotalScore) -> str:
+    """One line for several tables."""
+    same, apart = total.pairs
+    parts = [f"{total.agreeing} of {total.cells} cells agree", f"{same} of {apart} pairs are in the published order"]
+    if total.spearman is not None:
+        parts.append(f"mean rank correlation {total.spearman:+.2f}")
+    if total.median_error is not None:
+        parts.append(f"median relative error {total.median_error:.0%}")
+    return ", ".join(parts)
+
+
+def tell_score(score: TableScore) -> str:
+    """The same of one column."""
+    same, apart = score.pairs
+    parts = [f"{score.agreeing} of {len(score.counted)} cells agree"]
+    if apart:
+        parts.append(f"{same} of {apart} pairs in order")
+    for name, value in (("Spearman", score.spearman), ("Kendall", score.kendall)):
+        if value is not None:
+            parts.append(f"{name} {value:+.2f}")
+    if score.median_error is not None:
+        parts.append(f"median error {score.median_error:.0%}")
+    return ", ".join(parts)
+
+
+def tell_value(value: float | None) -> str:
+    """Three digits; empty where there is none."""
+    return "" if value is None else f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def tell_estimate(found: Estimate | None) -> str:
+    """A mean, with its interval where there is one."""
+    if found is None:
+        return ""
+    if found.interval is None:
+        return tell_value(found.mean)
+    return f"{tell_value(found.mean)} [{tell_value(found.interval.low)}, {tell_value(found.interval.high)}]"
+
+
+def tell_verdict(score: TableScore, claim: Claim) -> str:
+    """Whether a cell agrees, and why not."""
+    if claim.told is None:
+        return "not run by the document"
+    if claim.found is None:
+        return f"nothing to compare{f': {claim.reason}' if claim.reason else ''}"
+    if claim.doubt:
+        return f"not scored: {claim.doubt}"
+    verdict = "agrees" if score.agrees(claim) else "differs"
+    return f"{verdict}: {claim.reason}" if claim.reason and verdict == "differs" else verdict
+
+
+def _chapter(chapter: Chapter) -> Iterator[str]:
+    yield f"== {chapter.title}"
+    yield from chapter.told
+    for plan in chapter.results:
+        missing = f", {plan.missing:,} are missing" if plan.missing else ""
+        yield f"{plan.name}: {len(plan.runs):,} runs in {plan.folder}{missing}"
+        yield from (f"  not run: {lack}" for lack in plan.lacks)
+    if chapter.scores:
+        yield f"in all: {tell_total(add_up(chapter.scores))}"
+    for score in chapter.scores:
+        yield f"\n{score.table}: {score.quantity.title}"
+        yield f"  {tell_score(score)}"
+        width = max(len(claim.row) for claim in score.claims)
+        for claim in score.claims:
+            told = tell_value(claim.told) or "-"
+            found = tell_estimate(claim.found) or "-"
+            yield f"    {claim.row:{width}}  {told:>6}  {found:22}  {tell_verdict(score, claim)}".rstrip()
