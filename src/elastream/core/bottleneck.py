@@ -233,12 +233,17 @@ _FINDERS: Sequence[Callable[[Query, Observation, Knowledge], Bottleneck | None]]
 def _last_batches(query: Query, now: Observation, known: Knowledge) -> list[FinishedBatch]:
     """The last three, or fewer that took a minute; none if there are not so many or the running one is unlike them."""
     batches: list[FinishedBatch] = []
+    took_s = 0.0
     for batch in reversed(known.batches(query.id)):
+        if len(batches) == _BATCHES or took_s >= _BATCHES_S:
+            break
         # A first batch loads classes and starts Python workers.
-        if batch.id > 0 and len(batches) < _BATCHES and sum(one.duration_s for one in batches) < _BATCHES_S:
-            batches.insert(0, batch)
-    if len(batches) < _BATCHES and sum(batch.duration_s for batch in batches) < _BATCHES_S:
+        if batch.id > 0:
+            batches.append(batch)
+            took_s += batch.duration_s
+    if len(batches) < _BATCHES and took_s < _BATCHES_S:
         return []
+    batches.reverse()
     return [] if _is_contradicted(query, now, batches) else batches
 
 

@@ -41,10 +41,7 @@ def credible(now: Observation, max_age_s: float) -> Observation:
     oldest, newest = now.at_s - max_age_s, now.at_s + _AHEAD_S
     now = _with_sound_numbers(now, oldest, newest)
     # Rebuilding is rare, and looking is cheap: this runs on every tick.
-    for reading in _all_readings(now):
-        if reading is not None and not _is_sound(reading, oldest, newest):
-            return _with_sound_readings(now, oldest, newest)
-    return now
+    return now if _is_all_sound(now, oldest, newest) else _with_sound_readings(now, oldest, newest)
 
 
 def _check_pool(pool: Pool) -> None:
@@ -59,6 +56,13 @@ def _check_pool(pool: Pool) -> None:
         )
 
 
+def _is_all_sound(now: Observation, oldest: float, newest: float) -> bool:
+    for _, _, reading in readings(now):
+        if reading is not None and not _is_sound(reading, oldest, newest):
+            return False
+    return all(reading is None or _is_sound(reading, oldest, newest) for reading in _other_readings(now))
+
+
 def _is_sound(reading: Reading, oldest: float, newest: float) -> bool:
     # NaN fails every comparison, so it falls through to False.
     return 0 <= reading.value <= _LARGEST and oldest <= reading.at_s <= newest
@@ -68,10 +72,8 @@ def _finite(value: float | None) -> bool:
     return value is None or 0 <= value <= _LARGEST
 
 
-def _all_readings(now: Observation) -> Iterator[Reading | None]:
-    for _, _, reading in readings(now):
-        yield reading
-    # The rest has no signal of its own, so nobody keeps it, but policies see it.
+def _other_readings(now: Observation) -> Iterator[Reading | None]:
+    """Those without a signal of their own: nobody keeps them, but policies see them."""
     yield now.other_busy_slots
     for query in now.queries:
         yield query.other_s

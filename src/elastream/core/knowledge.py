@@ -33,7 +33,7 @@ LEAST_S = 120.0
 # How far back the default policy looks for bursts depends on what it measures, and grows to half an hour.
 _LEAST_BY_SIGNAL_S = {Signal.ARRIVED: 1860.0}
 
-_PRUNE_EVERY_S = 30.0
+_PRUNE_EVERY_S = 60.0
 
 _MAX_ACTIONS = 64
 _MAX_BATCHES = 8
@@ -316,21 +316,25 @@ class Knowledge:
         return done[-1] if done else None
 
     def _prune(self, now: Observation) -> None:
-        # Of what still exists the last reading is kept, however old: an idle query does not lose its state.
-        exists = {(signal, subject) for signal, subject, _ in readings(now)}
         # With thousands of series, of few signals and periods each.
         oldest_s: dict[tuple[Signal, float], float] = {}
-        for key, series in list(self._series.items()):
+        silent = []
+        for key, series in self._series.items():
             signal, period_s = key[0], self._period_s(*key)
             before_s = oldest_s.get((signal, period_s))
             if before_s is None:
                 asked_s = max(_least_s(signal), self._asked_s.get(signal, 0.0))
                 before_s = self.now_s - min(HORIZON_S, widest_s(asked_s, period_s))
                 oldest_s[signal, period_s] = before_s
-            if key not in exists and series.last.at_s < before_s:
-                del self._series[key]
-            else:
-                series.forget_before(before_s)
+            series.forget_before(before_s)
+            if series.last_s < before_s:
+                silent.append(key)
+        if silent:
+            # Of what still exists the last reading is kept, however old: an idle query does not lose its state.
+            exists = {(signal, subject) for signal, subject, _ in readings(now)}
+            for key in silent:
+                if key not in exists:
+                    del self._series[key]
         self._batches = {query.id: seen for query in now.queries if (seen := self._batches.get(query.id))}
         self._pruned_s = self.now_s
 

@@ -39,6 +39,11 @@ class Series:
         """The newest reading."""
         return Reading(self._values[-1], self._times[-1])
 
+    @property
+    def last_s(self) -> float:
+        """When it was read."""
+        return self._times[-1]
+
     def add(self, reading: Reading) -> None:
         """Append a reading, unless it was seen already or comes from the past."""
         value, at_s = reading
