@@ -1066,6 +1066,53 @@ MUTANTS = (
         test="tests/unit/policies/test_ds2_batches.py::test_nothing_shrinks_before_ten_intervals_in_a_row_ask_for_less",
     ),
     Mutant(
+        fault="profiling does not pay for workers that are on their way",
+        file="src/elastream/policies/phoebe/profiling.py",
+        before="return count_paid(now) * (now.at_s",
+        after="return sum(pool.ready for pool in now.pools) * (now.at_s",
+        test="tests/unit/policies/test_phoebe_profiling.py::"
+        "test_profiling_costs_what_is_paid_for_and_workers_on_their_way_are",
+    ),
+    Mutant(
+        fault="Phoebe does not tell how long a recovery takes",
+        file="src/elastream/policies/phoebe/policy.py",
+        before='evidence["recovery_s"] = self._recovery(',
+        after='evidence["recovers_s"] = self._recovery(',
+        test="tests/unit/policies/test_phoebe.py::"
+        "test_how_long_a_recovery_takes_at_the_chosen_size_is_told_so_that_it_can_be_compared",
+    ),
+    Mutant(
+        fault="all open values are drawn by the same digits, so that they move together",
+        file="src/elastream/experiments/plan/draws.py",
+        before="find_halton(number, base):.4g",
+        after="find_halton(number, 2):.4g",
+        test="tests/unit/experiments/test_draws.py::test_everything_runs_in_each_draw_with_its_values",
+    ),
+    Mutant(
+        fault="a setting of an operator is looked for in its pool alone",
+        file="src/elastream/simulator/model_settings.py",
+        before="yield from (Part(operator.name, OperatorModel, operator) for operator in model.operators)",
+        after="yield from ()",
+        test="tests/unit/simulator/test_model_settings.py::"
+        "test_operators_pools_and_restarts_take_settings_by_their_names",
+    ),
+    Mutant(
+        fault="what a job needs does not count that workers are far from each other",
+        file="src/elastream/simulator/continuous/model.py",
+        before="speedup - op.delay_cost_rps * apart_ms)",
+        after="speedup)",
+        test="tests/unit/simulator/test_model_settings.py::"
+        "test_workers_far_from_each_other_do_less_so_that_more_of_them_are_needed",
+    ),
+    Mutant(
+        fault="a decision that moves workers between pools leaves no row",
+        file="src/elastream/experiments/store/tables.py",
+        before="if self._last == (decision.kind, sizes):",
+        after="if self._last is not None and sum(self._last[1].values()) == sum(sizes.values()):",
+        test="tests/unit/experiments/test_runner.py::"
+        "test_a_decision_that_moves_workers_from_one_pool_to_another_is_a_row_of_its_own",
+    ),
+    Mutant(
         fault="Phoebe profiles a size that is not expected to keep up",
         file="src/elastream/policies/phoebe/policy.py",
         before="if capacity is None or capacity.rps(size) > highest:",

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from elastream.core.errors import BadInput, suggestion
-from elastream.experiments.plan.matrix import AXES
+from elastream.experiments.plan.document import AXES
 from elastream.experiments.statistics import Estimate, MeanRanks, estimate, estimate_difference, rank_over
 from elastream.experiments.store.folder import StoredRun
 from elastream.experiments.store.tables import NUMBERS

@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
-from elastream.core.errors import UnknownName
+from elastream.core.callform import parse_call
+from elastream.core.errors import BadInput, UnknownName
 from elastream.core.observation import Trigger
 from elastream.simulator.continuous.model import DataflowModel
 from elastream.simulator.microbatch.model import ApplicationModel, QueryModel, SourceModel, StageModel, StateModel
 from elastream.simulator.model_file import read_model
+from elastream.simulator.model_settings import change_model
 from elastream.simulator.published import PUBLISHED
 
 # One slot does about 10,000 records/s through all stages: a JSON event, parsed, counted by key and written.
@@ -92,7 +94,13 @@ def measured_jobs() -> dict[str, Path]:
 
 
 def any_model(name: str) -> ApplicationModel | DataflowModel:
-    """The model of that name, of either engine."""
+    """The model of that name, of either engine; with settings, as `heron-wordcount(count-hot_share=50%)`."""
+    if "(" in name:
+        call = parse_call(name, what="model")
+        found = any_model(call.name)
+        if not isinstance(found, DataflowModel):
+            raise BadInput(f"model {call.name} runs micro-batches and takes no settings; describe yours in a YAML file")
+        return change_model(found, call, name)
     if name in PUBLISHED:
         return PUBLISHED[name]
     if name in MODELS:

@@ -1,13 +1,16 @@
 """Experiments of a plan: run once, kept whole, gone on with, and found again."""
 
+import json
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
 
+from elastream.core.decision import Decision
 from elastream.core.errors import BadInput
 from elastream.experiments.plan.matrix import Case, multiply
 from elastream.experiments.plan.reader import read_plan
@@ -16,6 +19,9 @@ from elastream.experiments.runner.runner import Here, Processes, find_status, ru
 from elastream.experiments.store.folder import PARTIAL, RUNS, RunStore, StoreError
 from elastream.experiments.store.foreign_code import find_foreign_code
 from elastream.experiments.store.identity import identify
+from elastream.experiments.store.tables import DecisionLog
+from elastream.testing import observation, pool
+from tests.unit.journal_samples import tick
 
 PLAN = """\
 what: {model: windowed-count, workload: {wave: "cosine(10k..40k, period=10m)"}, slo: 60s}
@@ -139,6 +145,22 @@ def test_the_tables_of_a_run_agree_with_each_other(store: RunStore, cases: Seque
     changes = f"SELECT count(*) FROM '{folder}/decisions.parquet' WHERE workers_before <> workers_after"
     assert queried(changes) == [(row["actions"],)]
     assert run.document["labels"]["policy"] == "threshold"
+    [(pools, evidence)] = queried(f"SELECT pools, evidence FROM '{folder}/decisions.parquet' LIMIT 1")
+    assert [pool["pool"] for pool in pools] == ["executors"]
+    assert isinstance(json.loads(evidence), dict)
+
+
+def test_a_decision_that_moves_workers_from_one_pool_to_another_is_a_row_of_its_own() -> None:
+    log = DecisionLog()
+    now = replace(observation(), pools=(pool("a", ready=2), pool("b", ready=3)))
+    for number, sizes in enumerate(({"a": 2, "b": 3}, {"a": 3, "b": 2}, {"a": 3, "b": 2})):
+        log.write(tick(number, now, Decision(allocation=sizes, reason="because", evidence={"rate": 1.5})))
+    assert [row["pools"] for row in log.rows] == [
+        [{"pool": "a", "workers": 2}, {"pool": "b", "workers": 3}],
+        [{"pool": "a", "workers": 3}, {"pool": "b", "workers": 2}],
+    ]
+    assert log.rows[1]["workers_before"] == log.rows[1]["workers_after"] == 5
+    assert log.rows[0]["evidence"] == '{"rate": 1.5}'
 
 
 def test_a_run_without_a_part_is_damaged_told_and_run_again(store: RunStore, cases: Sequence[Case]) -> None:

@@ -38,6 +38,13 @@ def test_the_least_size_that_recovers_in_time_is_chosen_where_latency_is_the_sam
     assert size(decides(3_000.0, 10, recovery_target_s=120.0)) == 5
 
 
+def test_how_long_a_recovery_takes_at_the_chosen_size_is_told_so_that_it_can_be_compared() -> None:
+    # 30 s of standing still, and then 120,000 records by which 4,000/s exceed 3,000/s.
+    assert decides(3_000.0, 10).evidence["recovery_s"] == pytest.approx(150.0, rel=0.02)
+    assert decides(3_000.0, 6).evidence["recovery_s"] == pytest.approx(70.0, rel=0.02)
+    assert decides(50_000.0, 3).evidence["recovery_s"] is None
+
+
 def test_the_size_with_the_least_latency_wins_where_it_is_larger() -> None:
     # At six workers results are five times as fast as at two.
     profile = ((2.0, 1_000.0, 2_000.0, 5.0), (6.0, 3_000.0, 6_000.0, 1.0), (12.0, 6_000.0, 12_000.0, 1.0))

@@ -134,6 +134,16 @@ def test_the_greatest_size_comes_first_and_each_is_held_for_its_time() -> None:
     assert size(job.made[-1]) == job.made[-1].allocation[POOL]
 
 
+def test_profiling_costs_what_is_paid_for_and_workers_on_their_way_are() -> None:
+    job = Job(1_500.0, start=12)
+    job.seen = lambda look: replace(
+        look, pools=tuple(replace(pool, requested=pool.ready + 3, leaving=1) for pool in look.pools)
+    )
+    job.runs(HOLD_S / 2)
+    intervals = len(job.made) - 1
+    assert job.made[-1].evidence["profiling_worker_h"] == pytest.approx(16 * intervals * 15 / 3600)
+
+
 def test_a_size_that_is_not_expected_to_keep_up_is_not_tried() -> None:
     job = Job(7_000.0)
     job.runs(HOLD_S * 5)

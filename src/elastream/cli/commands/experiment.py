@@ -16,7 +16,8 @@ from elastream.cli.terminal.progress import Progress
 from elastream.core.errors import BadInput, ElastreamError
 from elastream.core.log import log
 from elastream.experiments.plan.checks import PlanCheck, check_plan
-from elastream.experiments.plan.matrix import AXES, multiply
+from elastream.experiments.plan.document import AXES
+from elastream.experiments.plan.matrix import multiply
 from elastream.experiments.plan.reader import read_plan
 from elastream.experiments.runner.execution import Done, find_cost
 from elastream.experiments.runner.runner import CaseStatus, find_status, run_cases

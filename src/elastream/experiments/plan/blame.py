@@ -58,7 +58,7 @@ class Problems:
         if len(shared) != 1:
             return None
         axis, label = shared[0]
-        return "what" if axis in WHAT else "how", axis, label
+        return ("open",) if axis == "draw" else ("what" if axis in WHAT else "how", axis, label)
 
 
 def _flatten(parts: Iterable[Sequence[Labels]]) -> list[Labels]:

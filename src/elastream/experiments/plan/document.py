@@ -26,8 +26,18 @@ from elastream.experiments.plan.fields import (
     Texts,
     TriggerAxis,
     TriggerTime,
+    ValueRange,
     WorkloadAxis,
 )
+
+AXES = (
+    "draw", "model", "job", "workload", "slo", "faults", "trigger", "executors", "slots", "start", "guards", "tick",
+    "duration", "policy",
+)  # fmt: skip
+"""In which order experiments stand; the policy last, so that those that are compared stand side by side."""
+MOST_OPEN = 8
+"""More open values than that cannot be drawn evenly by a few dozen draws."""
+MOST_DRAWS = 10_000
 
 MOST_REPETITIONS = 10_000
 TICK_S, DURATION_S = 5.0, 140 * 60.0
@@ -138,7 +148,26 @@ class Override(_Part):
     set: Values = Field(description="key -> value")
 
 
-class PlanDocument(_Part):
+class Draws(_Part):
+    """Values that are drawn, because nobody tells them."""
+
+    draws: Annotated[int, Field(ge=1, le=MOST_DRAWS, strict=True)] | None = Field(
+        default=None, description="how many draws of the open values; everything is run in each"
+    )
+    open: dict[str, ValueRange] = Field(
+        default={},
+        description="name -> range that it is drawn from; `{name}` below what, how and cases is its value",
+        max_length=MOST_OPEN,
+    )
+
+    @model_validator(mode="after")
+    def _has_both(self) -> Draws:
+        if (self.draws is None) != (not self.open):
+            raise ValueError("draws and open go together: how many, and of what")
+        return self
+
+
+class PlanDocument(Draws):
     """A plan as it stands in its file, with what it includes."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] | None = Field(

@@ -169,6 +169,18 @@ def read_bounds(value: object) -> tuple[int, int]:
     return parse_bounds(value, "executors")
 
 
+def read_range(value: object) -> tuple[float, float]:
+    """`0.5..1`, the ends of what a value is drawn from."""
+    low, sign, high = str(value).partition("..")
+    try:
+        ends = parse_quantity(low), parse_quantity(high)
+    except BadInput:
+        ends = None
+    if not sign or ends is None or not ends[0].value < ends[1].value:
+        raise BadInput(f"found {value!r}; it must be a range such as 0.5..1")
+    return ends[0].value, ends[1].value
+
+
 def read_policy(value: object) -> NamedSettings:
     """`ds2(headroom=1.2)`."""
     return parse_policy(read_text(value))
@@ -213,6 +225,7 @@ Duration = Annotated[float, One(read_duration, ("string", "number"))]
 Share = Annotated[float, One(read_share, ("string", "number"))]
 Factor = Annotated[float, One(read_factor, ("number",))]
 Count = Annotated[int, One(read_count, ("integer",))]
+ValueRange = Annotated[tuple[float, float], One(read_range)]
 Bounds = Annotated[tuple[int, int], One(read_bounds, ("string", "integer"))]
 TriggerTime = Annotated[Trigger, One(read_trigger, ("string", "number"))]
 Promise = Annotated[Slo, One(read_slo, ("string", "number"))]

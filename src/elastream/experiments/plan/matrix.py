@@ -21,7 +21,7 @@ from elastream.experiments.experiment import (
     SimulatedModel,
 )
 from elastream.experiments.plan.blame import Problems
-from elastream.experiments.plan.document import Exclusion, Live, Override, matches
+from elastream.experiments.plan.document import AXES, Exclusion, Live, Override, matches
 from elastream.experiments.plan.reader import Plan, PlanProblems
 from elastream.experiments.simulated import build_model, find_capacity
 from elastream.workloads import Pattern, Trace, parse_workload
@@ -31,11 +31,6 @@ from elastream.workloads.tracefile import is_recording
 
 T = TypeVar("T")
 
-AXES = (
-    "model", "job", "workload", "slo", "faults", "trigger", "executors", "slots", "start", "guards", "tick",
-    "duration", "policy",
-)  # fmt: skip
-"""In which order experiments stand; the policy last, so that those that are compared stand side by side."""
 MOST_EXPERIMENTS = 1_000_000
 
 
@@ -82,16 +77,33 @@ class Matrix:
 
 def multiply(plan: Plan) -> Matrix:
     """Every experiment of a plan; BadInput for what cannot be one."""
+    factors, problems = _Factors(), Problems(plan)
+    cases, left_out = list[Case](), dict[tuple[str, str], int]()
+    for label, draw in plan.drawn.items() or [(None, None)]:
+        part = plan if draw is None else replace(plan, document=draw.document)
+        found, out = _multiply_draw(part, label, factors, problems)
+        cases += found
+        for one in out:
+            left_out[one.what, one.why] = left_out.get((one.what, one.why), 0) + one.experiments
+    problems.throw()
+    if not cases:
+        raise BadInput(f"{plan.place('exclude')}: exclude: nothing is left; every experiment is excluded")
+    return Matrix(plan, tuple(cases), tuple(LeftOut(what, why, number) for (what, why), number in left_out.items()))
+
+
+def _multiply_draw(
+    plan: Plan, draw: str | None, factors: _Factors, problems: Problems
+) -> tuple[list[Case], list[LeftOut]]:
+    """The experiments of one draw, and what is left out of them; without draws those of the plan."""
     loads, absent = _find_loads(plan)
-    axes = _find_axes(plan, loads)
+    axes: dict[str, list[tuple[str | None, object]]] = {"draw": [(draw, None)], **_find_axes(plan, loads)}
     _check_labels(plan, {axis: [label for label, _ in values] for axis, values in axes.items()}, absent)
-    total = len(plan.document.how.all_seeds)
+    total = len(plan.document.how.all_seeds) * max(1, len(plan.drawn))
     for values in axes.values():
         total *= len(values)
     if total > MOST_EXPERIMENTS:
         raise BadInput(f"{plan.path}: its lists multiply to {total:,} experiments; {MOST_EXPERIMENTS:,} are the most")
-    factors = _Factors()
-    cases, excluded, problems = list[Case](), dict[int, int](), Problems(plan)
+    cases, excluded = list[Case](), dict[int, int]()
     for chosen in product(*axes.values()):
         labels = {axis: label for axis, (label, _) in zip(axes, chosen, strict=True) if label is not None}
         given = {axis: value for axis, (_, value) in zip(axes, chosen, strict=True)}
@@ -107,13 +119,10 @@ def multiply(plan: Plan) -> Matrix:
                 break
         else:
             problems.add(labels, None)
-    problems.throw()
-    if not cases:
-        raise BadInput(f"{plan.place('exclude')}: exclude: nothing is left; every experiment is excluded")
     left_out = [
         LeftOut(_spell(one.where), one.why, excluded.get(number, 0)) for number, one in enumerate(plan.document.exclude)
     ]
-    return Matrix(plan, tuple(cases), (*absent, *left_out))
+    return cases, [*absent, *left_out]
 
 
 def _find_axes(plan: Plan, loads: Mapping[str, Pattern]) -> dict[str, list[tuple[str | None, object]]]:
@@ -128,7 +137,7 @@ def _find_axes(plan: Plan, loads: Mapping[str, Pattern]) -> dict[str, list[tuple
         **{axis: getattr(how, axis) for axis in AXES if hasattr(how, axis)},
     }
     unnamed: dict[str, object] = {"faults": (), "guards": ()}
-    return {axis: list(named[axis].items()) or [(None, unnamed.get(axis))] for axis in AXES}
+    return {axis: list(named[axis].items()) or [(None, unnamed.get(axis))] for axis in AXES if axis != "draw"}
 
 
 def _find_loads(plan: Plan) -> tuple[dict[str, Pattern], list[LeftOut]]:

@@ -12,7 +12,8 @@ from pydantic_core import ErrorDetails
 
 from elastream.config.yaml_file import KeyPath, load_located_yaml
 from elastream.core.errors import BadInput, suggestion
-from elastream.experiments.plan.document import PlanDocument
+from elastream.experiments.plan.document import AXES, Draws, PlanDocument
+from elastream.experiments.plan.draws import DrawProblem, check_names, draw_values, fill_in, find_holes
 from elastream.experiments.plan.fields import label_of
 
 MOST_INCLUDES = 20
@@ -41,14 +42,25 @@ class PlanProblems(BadInput):
 
 
 @dataclass(frozen=True, slots=True)
+class Draw:
+    """A plan with values for what it leaves open."""
+
+    values: Mapping[str, str]
+    document: PlanDocument
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """A plan that makes sense as a document; its models, jobs and recordings have not been looked for."""
 
     document: PlanDocument
+    """Of the first draw, where values are drawn."""
     content: Mapping[str, object]
     """The same as it is written, with what it includes."""
     path: Path
     places: Mapping[KeyPath, Place] = field(repr=False)
+    drawn: Mapping[str, Draw] = field(default_factory=dict)
+    """Number of the draw -> the plan with its values; empty where nothing is open."""
 
     @property
     def name(self) -> str:
@@ -68,10 +80,27 @@ def read_plan(path: Path) -> Plan:
     """The plan in a file, or BadInput."""
     content, places = _load(path, ())
     try:
-        document = PlanDocument.model_validate(content)
+        drawn = _draw(content)
+        document = next(iter(drawn.values())).document if drawn else PlanDocument.model_validate(content)
     except ValidationError as wrong:
         raise PlanProblems([_tell(error, content, places, path) for error in wrong.errors()]) from None
-    return Plan(document, content, path, places)
+    except DrawProblem as wrong:
+        where = find_place(places, wrong.keys, path)
+        raise PlanProblems([f"{where}: {'.'.join(map(str, wrong.keys))}: {wrong}"]) from None
+    return Plan(document, content, path, places, drawn)
+
+
+def _draw(content: Mapping[str, object]) -> dict[str, Draw]:
+    """The plan in each of its draws."""
+    given = Draws.model_validate({key: content[key] for key in Draws.model_fields if key in content})
+    if given.draws is None:
+        return {}
+    check_names(find_holes(content, AXES), given.open)
+    found = {}
+    for number in range(1, given.draws + 1):
+        values = draw_values(number, given.open)
+        found[str(number)] = Draw(values, PlanDocument.model_validate(fill_in(content, values)))
+    return found
 
 
 def find_place(places: Mapping[KeyPath, Place], keys: Sequence[str | int], path: Path) -> Place:

@@ -6,7 +6,7 @@ import csv
 import io
 
 from elastream.core.sanitizer import sanitizer
-from elastream.experiments.plan.matrix import AXES
+from elastream.experiments.plan.document import AXES
 from elastream.experiments.report.checklist import check_items
 from elastream.experiments.report.contents import Contents
 from elastream.experiments.report.standing import answer, stand

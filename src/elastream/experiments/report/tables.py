@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from elastream.experiments.comparison import COST, KEPT, Contender, name_situations
-from elastream.experiments.plan.matrix import AXES
+from elastream.experiments.plan.document import AXES
 from elastream.experiments.report.contents import Contents
 from elastream.experiments.report.front import spell
 from elastream.experiments.report.standing import SHOWN, Overview

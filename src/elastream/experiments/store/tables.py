@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 
@@ -11,7 +12,7 @@ from elastream.core.tick import Tick
 from elastream.evaluation.elasticity import Elasticity
 from elastream.evaluation.predictions import PredictionLog, Predictions, judge_predictions
 from elastream.evaluation.settling import Settling
-from elastream.experiments.plan.matrix import AXES
+from elastream.experiments.plan.document import AXES
 from elastream.experiments.run import Run
 
 TICKS = pa.schema([
@@ -35,13 +36,16 @@ ADJUSTMENT = pa.struct([
     ("guard", pa.string()), ("pool", pa.string()), ("before", pa.int32()), ("after", pa.int32()),
     ("reason", pa.string()),
 ])  # fmt: skip
+POOL_SIZE = pa.struct([("pool", pa.string()), ("workers", pa.int32())])
 DECISIONS = pa.schema([
     ("t_s", pa.float64()),
     ("kind", pa.string()),
     ("workers_before", pa.int32()),
     ("workers_after", pa.int32()),
     ("proposed", pa.int32()),
+    ("pools", pa.list_(POOL_SIZE)),
     ("reason", pa.string()),
+    ("evidence", pa.string()),
     ("adjustments", pa.list_(ADJUSTMENT)),
 ])  # fmt: skip
 
@@ -54,25 +58,27 @@ class DecisionLog:
 
     def __init__(self) -> None:
         self.rows: list[dict[str, object]] = []
-        self._last: tuple[str, int] | None = None
+        self._last: tuple[str, Mapping[str, int]] | None = None
 
     def write(self, tick: Tick) -> None:
         """Take in one tick."""
         decision, now = tick.decision, tick.observation
         if decision is None or now is None:
             return
-        after = sum(decision.allocation.values())
-        if self._last == (decision.kind, after):
+        sizes = decision.allocation
+        if self._last == (decision.kind, sizes):
             return
-        before = sum(pool.wanted for pool in now.pools) if self._last is None else self._last[1]
-        self._last = decision.kind, after
+        before = now.wanted() if self._last is None else self._last[1]
+        self._last = decision.kind, sizes
         self.rows.append({
             "t_s": tick.at_s,
             "kind": decision.kind,
-            "workers_before": before,
-            "workers_after": after,
+            "workers_before": sum(before.values()),
+            "workers_after": sum(sizes.values()),
             "proposed": sum(decision.proposed().values()),
+            "pools": [{"pool": pool, "workers": workers} for pool, workers in sizes.items()],
             "reason": decision.reason,
+            "evidence": json.dumps(decision.evidence),
             "adjustments": [
                 {name: getattr(note, name) for name in ADJUSTMENT.names} for note in decision.adjustments
             ],

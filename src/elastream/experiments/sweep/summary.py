@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from elastream.experiments.plan.matrix import AXES
+from elastream.experiments.plan.document import AXES
 from elastream.experiments.store.folder import RUNS, RunStore
 from elastream.experiments.store.identity import Identity
 from elastream.experiments.store.tables import NUMBERS, SUMMARY

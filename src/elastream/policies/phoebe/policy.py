@@ -278,6 +278,7 @@ class Phoebe:
             says = f"{over}; {says}"
         if 0 < current - chosen < self.least_shrink:
             says, chosen = f"{says}; {current - chosen} fewer than now is not worth a shrink", current
+        evidence["recovery_s"] = self._recovery(capacity.rps(chosen), ahead)
         allocation = None if chosen == current else _all(now, chosen)
         note: dict[str, Json] = {"choice": {"at_s": now.at_s, "allocation": allocation, "says": says}}
         if over is not None:
@@ -299,14 +300,17 @@ class Phoebe:
         return by_recovery, next((n for n, latency in latencies.items() if latency <= least * _AS_GOOD), most)
 
     def _recovers(self, capacity_rps: float, ahead: Ahead) -> bool:
-        takes_s = recovery_s(
+        takes_s = self._recovery(capacity_rps, ahead)
+        return takes_s is not None and takes_s <= self.recovery_target_s
+
+    def _recovery(self, capacity_rps: float, ahead: Ahead) -> float | None:
+        return recovery_s(
             capacity_rps,
             ahead.forecast,
             backlog=ahead.arrival_rps * self.checkpoint_s,
             downtime_s=self.downtime_s,
             horizon_s=max(self.horizon_s, self.recovery_target_s),
         )
-        return takes_s is not None and takes_s <= self.recovery_target_s
 
 
 def _running(now: Observation) -> tuple[Query, ...]:

@@ -13,6 +13,7 @@ from typing import TypedDict
 
 from elastream.core.decision import Decision
 from elastream.core.observation import Observation, Query
+from elastream.core.paid import count_paid
 from elastream.estimators.left_behind import Behind, is_batched, period_s, surely_grows, watched
 from elastream.policies.phoebe.trial import Trial, Watching, begin, follow, row_of
 
@@ -49,7 +50,7 @@ class Profiling(TypedDict):
     has_delay: bool
     """Whether the delay of a query was ever known."""
     cost: float
-    """Worker-hours of profiling."""
+    """Worker-hours that profiling was paid for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,8 +192,7 @@ def _falls_behind(behind: Behind, query: Query, now_s: float, since_s: float, lo
 
 
 def _spent(trial: Trial | None, now: Observation) -> float:
-    """Worker-hours since the last look."""
+    """Worker-hours that were paid for since the last look."""
     if trial is None:
         return 0.0
-    workers = sum(pool.ready + pool.leaving for pool in now.pools)
-    return workers * (now.at_s - trial["at_s"]) / 3600
+    return count_paid(now) * (now.at_s - trial["at_s"]) / 3600

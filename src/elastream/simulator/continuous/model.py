@@ -143,6 +143,17 @@ class PlacesModel:
         """Largest delay between two of some nodes."""
         return max((self.delay_ms(a, b) for i, a in enumerate(nodes) for b in nodes[:i]), default=0.0)
 
+    def least_ms(self, workers: int) -> float:
+        """Largest delay between so many workers that are placed well: one after the other, from the best first node."""
+        return min(self.longest_ms(self._grow(first, workers)) for first in self.nodes)
+
+    def _grow(self, first: str, workers: int) -> list[str]:
+        chosen = [first]
+        while len(chosen) < min(workers, len(self.nodes)):
+            free = [node for node in self.nodes if node not in chosen]
+            chosen.append(min(free, key=lambda node: self.longest_ms([*chosen, node])))
+        return chosen
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataflowModel:
@@ -203,13 +214,17 @@ class DataflowModel:
         return {operator.name: given[operator.name] for operator in self.operators}
 
     def full_rps(self) -> float:
-        """Arrivals per second that pools of full size can just process, skew and places aside."""
+        """Arrivals per second that pools of full size can just process on the best nodes, skew aside."""
         gains = self.gains()
         slots = {name: pool.max_workers * pool.slots_per_worker for name, pool in self.pools.items()}
+        most = sum(pool.max_workers for pool in self.pools.values())
+        apart_ms = self.places.least_ms(most) if self.places is not None else 0.0
         work: dict[str, list[float]] = {name: [] for name in self.pools}
         for op in self.operators:
-            window = 1 / op.window.fire_rps * op.window.panes if op.window else 0.0
-            work[op.pool_name].append(gains[op.name] * (1 / op.rate_rps + window) / slots[op.pool_name] ** op.scaling)
+            speedup = slots[op.pool_name] ** op.scaling
+            rate_rps = max(0.0, op.rate_rps * speedup - op.delay_cost_rps * apart_ms)
+            window_s = op.window.panes / op.window.fire_rps / speedup if op.window else 0.0
+            work[op.pool_name].append(gains[op.name] * (1 / rate_rps + window_s) if rate_rps else math.inf)
         # Operators of one pool take turns on its slots.
         full = min((1 / sum(parts) for parts in work.values() if sum(parts)), default=math.inf)
         if self.cluster_workers is None:
