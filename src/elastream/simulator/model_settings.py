@@ -26,7 +26,7 @@ from elastream.simulator.continuous.model import (
 from elastream.simulator.pool_model import PoolModel
 
 
-class Part(NamedTuple):
+class ModelPart(NamedTuple):
     """Something in a model that has settings."""
 
     name: str
@@ -55,17 +55,17 @@ def change_model(model: DataflowModel, call: Call, text: str) -> DataflowModel:
     return replace(found, name=" ".join(text.split()))
 
 
-def _parts(model: DataflowModel) -> Iterator[Part]:
-    yield from (Part(operator.name, OperatorModel, operator) for operator in model.operators)
-    yield from (Part(name, PoolModel, pool) for name, pool in model.pools.items())
-    yield from (Part(log.name, LogModel, log) for log in model.logs)
-    yield Part("restart", RestartModel, model.restart)
-    yield Part("measuring", MeasuringModel, model.measuring)
+def _parts(model: DataflowModel) -> Iterator[ModelPart]:
+    yield from (ModelPart(operator.name, OperatorModel, operator) for operator in model.operators)
+    yield from (ModelPart(name, PoolModel, pool) for name, pool in model.pools.items())
+    yield from (ModelPart(log.name, LogModel, log) for log in model.logs)
+    yield ModelPart("restart", RestartModel, model.restart)
+    yield ModelPart("measuring", MeasuringModel, model.measuring)
     if model.places is not None:
-        yield Part("places", PlacesModel, model.places)
+        yield ModelPart("places", PlacesModel, model.places)
 
 
-def _find(model: DataflowModel, key: str, label: str) -> tuple[Part, str]:
+def _find(model: DataflowModel, key: str, label: str) -> tuple[ModelPart, str]:
     """The part that a setting belongs to, and what it is called there."""
     parts = [part for part in _parts(model) if key.startswith(f"{part.name}-")]
     if not parts:
@@ -81,7 +81,7 @@ def _find(model: DataflowModel, key: str, label: str) -> tuple[Part, str]:
     raise wrong
 
 
-def _put(model: DataflowModel, part: Part, value: Any) -> DataflowModel:
+def _put(model: DataflowModel, part: ModelPart, value: Any) -> DataflowModel:
     if part.cls is OperatorModel:
         return replace(model, operators=tuple(value if one.name == part.name else one for one in model.operators))
     if part.cls is PoolModel:
