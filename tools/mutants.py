@@ -1891,8 +1891,8 @@ MUTANTS = (
     Mutant(
         fault="one short batch is evidence enough to stop growth",
         file="src/elastream/core/bottleneck.py",
-        before="if len(batches) < _BATCHES and sum(",
-        after="if False and sum(",
+        before="if len(batches) < _BATCHES and took_s",
+        after="if False and took_s",
         test="tests/unit/test_bottleneck.py::test_less_evidence_than_that_finds_nothing",
     ),
     Mutant(
