@@ -1091,7 +1091,7 @@ MUTANTS = (
     Mutant(
         fault="a setting of an operator is looked for in its pool alone",
         file="src/elastream/simulator/model_settings.py",
-        before="yield from (Part(operator.name, OperatorModel, operator) for operator in model.operators)",
+        before="yield from (ModelPart(operator.name, OperatorModel, operator) for operator in model.operators)",
         after="yield from ()",
         test="tests/unit/simulator/test_model_settings.py::"
         "test_operators_pools_and_restarts_take_settings_by_their_names",

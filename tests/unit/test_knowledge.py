@@ -207,7 +207,7 @@ def test_what_is_asked_does_not_depend_on_what_was_dropped(window_s: float) -> N
         assert known.covers(Signal.READY, POOL, window_s) == (look.at_s >= window_s)
     committed = known.series(Signal.COMMITTED, "q/s")
     assert committed is not None
-    assert len(committed) <= (LEAST_S + 60) / 7 + 2
+    assert len(committed) <= (LEAST_S + 30) / 7 + 2
 
 
 def test_a_copy_does_not_change_when_the_original_goes_on() -> None:

@@ -33,7 +33,7 @@ LEAST_S = 120.0
 # How far back the default policy looks for bursts depends on what it measures, and grows to half an hour.
 _LEAST_BY_SIGNAL_S = {Signal.ARRIVED: 1860.0}
 
-_PRUNE_EVERY_S = 60.0
+_PRUNE_EVERY_S = 30.0
 
 _MAX_ACTIONS = 64
 _MAX_BATCHES = 8
