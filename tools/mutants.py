@@ -36,6 +36,14 @@ class Mutant:
 
 MUTANTS = (
     Mutant(
+        fault="a task that begins at home makes free slots wait anew",
+        file="src/elastream/simulator/microbatch/engine.py",
+        before="if not any(worker.running < worker.slots for worker in free):",
+        after="if free:",
+        test="tests/unit/simulator/test_microbatch.py"
+        "::test_slots_are_refused_for_so_long_and_no_longer_however_many_tasks_begin_meanwhile",
+    ),
+    Mutant(
         fault="a report draws every run of a load, however many there are",
         file="src/elastream/experiments/report/choice.py",
         before="[:MOST_RUNS]",

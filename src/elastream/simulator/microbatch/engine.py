@@ -169,18 +169,16 @@ class MicroBatchEngine:
         """First where the state is; elsewhere only if its worker is gone or was waited for long enough."""
         if local := run.take_at_home(free):
             self._start(run, run.plain_s, local)
-        if not run.at_home:
-            return
-        free = [worker for worker in free if worker.running < worker.slots]
-        if not free:
-            return
-        wait_until_s = run.launched_s + run.query.model.locality_wait_s
+        wait_until_s = run.refused_s + run.query.model.locality_wait_s
         anywhere = self.now_s >= wait_until_s - 1e-9
         reload_s = self._reload_s(run)
         for worker in free:
-            if moved := run.take_moved(worker.slots - worker.running, anywhere=anywhere):
+            if run.at_home and (moved := run.take_moved(worker.slots - worker.running, anywhere=anywhere)):
                 self._start(run, run.plain_s + reload_s, [(worker, len(moved), moved)])
-        if run.at_home and not anywhere:
+        if not any(worker.running < worker.slots for worker in free):
+            # No slot was refused: the wait begins when one is.
+            run.refused_s = self.now_s
+        elif run.at_home and not anywhere:
             self._at(wait_until_s, self._retry, run)
 
     def _retry(self, run: StageRun) -> None:
@@ -193,7 +191,7 @@ class MicroBatchEngine:
 
     def _start(self, run: StageRun, task_s: float, members: list[Member]) -> None:
         """Run tasks; those on slower workers end later, so they are another wave."""
-        now_s = run.launched_s = self.now_s
+        now_s = self.now_s
         homes = run.query.homes.get(run.model.name)
         cold_factor, skewed = self.cluster.model.cold_factor, run.model.skew > 1
         waves: dict[float, list[Member]] = {}

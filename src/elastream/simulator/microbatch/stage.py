@@ -56,7 +56,8 @@ class StageRun:
     """Tasks that wait and are larger than the others: 1 or 0."""
     at_home: dict[SimulatedWorker | None, list[int]] = field(default_factory=dict)
     """Partitions that wait, by the worker that holds their state."""
-    launched_s: float = 0.0
+    refused_s: float = 0.0
+    """Since when slots are free that its tasks do not take, because their state is elsewhere."""
     counted: float = 0.0
     busy_s: float = 0.0
     longest_s: float = 0.0
@@ -64,7 +65,7 @@ class StageRun:
 
     def __post_init__(self) -> None:
         self.unfinished = tasks = self.model.partitions
-        self.launched_s = self.submitted_s
+        self.refused_s = self.submitted_s
         homes = self.query.homes.get(self.model.name)
         if homes is None:
             self.large = 1 if self.model.skew > 1 else 0
