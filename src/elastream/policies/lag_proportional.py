@@ -10,7 +10,6 @@ How long a batch may take, how fast a backlog is drained and how much is kept in
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
@@ -18,25 +17,21 @@ from typing import ClassVar, NamedTuple
 from elastream.core.decision import Decision, Json
 from elastream.core.knowledge import Knowledge
 from elastream.core.needs import Need
-from elastream.core.observation import Observation, Pool, Query, RunningBatch
+from elastream.core.observation import Observation, Pool, Query
 from elastream.core.protocols import Policy
 from elastream.core.signals import Signal
-from elastream.estimators.batch_cost import NEAR, BatchCost, Doubt, batch_cost
+from elastream.estimators.batch_cost import NEAR, BatchCost, Doubt
+from elastream.estimators.batch_history import BatchHistory, find_cost, is_continuous, with_batch
 from elastream.estimators.waves import slots_for, stages_of
 from elastream.policies.catalogue import policies
 from elastream.policies.pace import Pace, pace
 from elastream.registry import setting
 
-_KEPT_BATCHES = 60
-# Of batches of about the same size: many alike must not crowd out the few that tell what rows cost.
-_KEPT_ALIKE = 12
-# Before that many rows, what tasks have cost is what starting them cost.
-_FEWEST_ROWS = 1_000
 # What came just now. Readings carry the time they were taken at, so that a look that is late makes no rate.
 _FAST_S = 5.0
 
-Memory = dict[str, list[list[float]]]
-"""Query -> id, rows and slot-seconds of its last batches, as they were seen; the first only has its id."""
+Memory = dict[str, BatchHistory]
+"""Query -> what was seen of its batches."""
 
 
 class Demand(NamedTuple):
@@ -75,14 +70,8 @@ class LagProportional:
         """Remember what each batch read and cost."""
         seen = dict(memory)
         for query in now.queries:
-            batch, known = query.finished, memory.get(query.id, [])
-            if batch is None or batch.rows is None or batch.busy_s is None:
-                continue
-            if not known:
-                # The first batch loads classes and starts Python workers: it takes several times as long as any other.
-                seen[query.id] = [[batch.id]]
-            elif known[-1][0] != batch.id:
-                seen[query.id] = _kept([*known, [batch.id, batch.rows, batch.busy_s]])
+            if history := with_batch(memory.get(query.id, []), query):
+                seen[query.id] = history
         # What belongs to queries that are gone is forgotten.
         return {query.id: seen[query.id] for query in now.queries if query.id in seen}
 
@@ -139,7 +128,7 @@ class LagProportional:
             return Demand(0.0, f"{query.name} is idle")
         if query.phase == "restarting" and query.id not in memory:
             return f"{query.name} is restarting"
-        cost = batch_cost(_measured(query, memory)) or _cost_so_far(query)
+        cost = find_cost(memory.get(query.id), query)
         if cost is None:
             return f"no batch of {query.name} has been measured yet; a first one, which is always slow, does not count"
         excess = max(0.0, _left_behind(query, now.at_s, arrival, backlog) - arrival * chosen.period_s)
@@ -173,7 +162,7 @@ class LagProportional:
         work_s = cost.slot_s(rows) if excess or leaps else cost.likely_slot_s(rows)
         within_s = chosen.task_s(_driver_s(query, known, self.window_s))
         slots = work_s / within_s
-        stages = stages_of(query) if alone and not _is_continuous(query) else []
+        stages = stages_of(query) if alone and not is_continuous(query) else []
         whole = slots_for(work_s, within_s, stages) if stages else slots
         waits = f" and {excess:,.0f} records wait beyond one batch{_uneven(query)}" if excess else ""
         sentence = (
@@ -200,42 +189,6 @@ def _spell_waves(slots: float, whole: float, tasks: int) -> str:
     return f", {whole:g} so that {tasks} tasks make whole waves" if whole > slots + 1 else ""
 
 
-def _kept(batches: list[list[float]]) -> list[list[float]]:
-    """The last ones, and of those of about the same size only some."""
-    alike: dict[int, int] = {}
-    found: list[list[float]] = []
-    for batch in reversed(batches[1:]):
-        size = int(batch[1]).bit_length()
-        alike[size] = alike.get(size, 0) + 1
-        if alike[size] <= _KEPT_ALIKE and len(found) < _KEPT_BATCHES:
-            found.append(batch)
-    return [batches[0], *reversed(found)]
-
-
-def _measured(query: Query, memory: Memory) -> list[list[float]]:
-    """Rows and slot-seconds of batches that have ended, and of the running one if it is larger than all of them."""
-    ended = [batch[1:] for batch in memory.get(query.id, []) if len(batch) > 1]
-    running = query.running if query.id in memory else None
-    if running is None or not running.rows or any(NEAR * batch[0] >= running.rows for batch in ended):
-        return ended
-    # Its tasks that are done tell what the others will take. An overloaded query ends few batches.
-    work_s = _projected_s(query, running)
-    return [*ended, [running.rows, work_s]] if work_s else ended
-
-
-def _projected_s(query: Query, running: RunningBatch) -> float:
-    """Slot-seconds of the running batch, by its tasks that are done; too few while later stages were never seen."""
-    busy = {work.name: work.busy_s.value for work in query.operators if work.busy_s is not None and work.busy_s.value}
-    return max(
-        (
-            stage.tasks * stage.mean_s * sum(busy.values()) / busy[stage.name]
-            for stage in running.stages or ()
-            if stage.mean_s is not None and stage.name in busy
-        ),
-        default=0.0,
-    )
-
-
 def _size(pool: Pool, now: Observation, slots: Mapping[str, float]) -> int:
     """Workers of a pool for what queries need."""
     return max(1, pool.workers_for(sum(slots[q.id] * _share(q, pool, now) for q in now.queries if q.id in slots)))
@@ -259,30 +212,6 @@ def _left_behind(query: Query, now_s: float, arrival: float, backlog: float) -> 
     since_start = arrival * (now_s - query.running.started_s) if query.running else 0.0
     # Of a rate that was reached for a moment only, more would have come than there is.
     return max(after_commit, min(since_start, backlog))
-
-
-def _cost_so_far(query: Query) -> BatchCost | None:
-    """For a first batch that is long: what its finished tasks have cost. Too low while later stages have not begun."""
-    sources = {operator.name for operator in query.topology.sources()}
-    rows = busy = 0.0
-    for work in query.operators:
-        if work.busy_s is None or work.records_in is None:
-            return None
-        rows += work.records_in.value if work.name in sources else 0.0
-        busy += work.busy_s.value
-    cost = batch_cost([[rows, busy]]) if rows >= _FEWEST_ROWS else None
-    if cost is not None and _is_continuous(query):
-        # There is no first batch that would be unlike the others, and no batch that would cost something of its own.
-        return cost._replace(batches=sys.maxsize, told_apart=True)
-    if cost is None or query.running is None or query.running.rows is None:
-        return cost
-    # Its other tasks are like those that are done.
-    return cost._replace(most_rows=max(rows, query.running.rows))
-
-
-def _is_continuous(query: Query) -> bool:
-    """Whether it works without batches. It then has as many tasks as it is given slots, which is no ceiling."""
-    return query.phase == "running" and query.running is None
 
 
 def _driver_s(query: Query, known: Knowledge, window_s: float) -> float:
