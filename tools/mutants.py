@@ -36,6 +36,72 @@ class Mutant:
 
 MUTANTS = (
     Mutant(
+        fault="a leap is smoothed like everything else",
+        file="src/elastream/estimators/outlook.py",
+        before="        if leaps:\n",
+        after="        if False:\n",
+        test="tests/unit/estimators/test_outlook.py::test_a_leap_is_believed_at_once_and_may_go_on",
+    ),
+    Mutant(
+        fault="what a load was told wrong by is not remembered",
+        file="src/elastream/estimators/outlook.py",
+        before="return self.rps * math.exp(_quantile(self.scores, share)",
+        after="return self.rps * math.exp(0 * _quantile(self.scores, share)",
+        test="tests/unit/estimators/test_outlook.py::test_so_much_is_exceeded_about_as_often_as_was_said",
+    ),
+    Mutant(
+        fault="foresight takes slots for as good as their number, however tasks fall into waves",
+        file="src/elastream/policies/foresight/learning.py",
+        before="return task_time_s(1.0, stages, slots) if stages else 1.0 / slots",
+        after="return 1.0 / slots",
+        test="tests/stories/test_foresight.py"
+        "::test_on_a_constant_load_it_comes_to_rest_and_changes_at_most_once_more[95k]",
+    ),
+    Mutant(
+        fault="foresight shrinks while what waits is worked off",
+        file="src/elastream/policies/foresight/batches.py",
+        before="may_shrink = keeps_up & settled & (pool.ready >= pool.wanted)",
+        after="may_shrink = keeps_up",
+        test="tests/stories/test_foresight.py::test_nothing_is_given_up_while_what_waits_is_worked_off",
+    ),
+    Mutant(
+        fault="a plan shrinks to sizes that will not keep up",
+        file="src/elastream/policies/foresight/plan.py",
+        before="fewer = np.where(may_shrink[None, :, None], fewer, _NEVER)",
+        after="fewer = np.where(True, fewer, _NEVER)",
+        test="tests/unit/policies/test_foresight_plan.py::test_what_will_not_keep_up_is_not_shrunk_to_however_cheap",
+    ),
+    Mutant(
+        fault="executors that are asked for work in the same step",
+        file="src/elastream/policies/foresight/plan.py",
+        before="stay.cost(_least_above(values + paid + prices.change))",
+        after="_least_above(stay.cost(values) + paid + prices.change)",
+        test="tests/unit/policies/test_foresight_plan.py::test_no_path_of_sizes_is_cheaper_than_the_plan",
+    ),
+    Mutant(
+        fault="a stop of a continuous job makes nobody wait",
+        file="src/elastream/policies/foresight/plant.py",
+        before="top_s = age_s + stop_s",
+        after="top_s = age_s",
+        test="tests/unit/policies/test_foresight_plant.py"
+        "::test_a_change_stops_a_stream_and_what_waited_meanwhile_is_caught_up_with",
+    ),
+    Mutant(
+        fault="records that were late make foresight no more careful",
+        file="src/elastream/policies/foresight/learning.py",
+        before="(_SPENT - left) / _PLENTY",
+        after="0 * (_SPENT - left) / _PLENTY",
+        test="tests/unit/policies/test_foresight_learning.py::test_who_was_late_plans_for_a_shorter_bound_until_it_is_made_up",
+    ),
+    Mutant(
+        fault="what a job does while it falls behind tells nothing of what it can do",
+        file="src/elastream/policies/foresight/learning.py",
+        before="if took_s >= _BEHIND_S and rate > 0 and waits > 2 * rate:",
+        after="if False:",
+        test="tests/stories/test_foresight.py"
+        "::test_a_job_that_has_never_been_measured_is_measured_while_it_falls_behind_and_changed_once",
+    ),
+    Mutant(
         fault="a task that begins at home makes free slots wait anew",
         file="src/elastream/simulator/microbatch/engine.py",
         before="if not any(worker.running < worker.slots for worker in free):",
@@ -1668,8 +1734,8 @@ MUTANTS = (
     ),
     Mutant(
         fault="the tasks of the running batch tell nothing, however much larger it is than any before",
-        file="src/elastream/policies/lag_proportional.py",
-        before="running = query.running if query.id in memory else None",
+        file="src/elastream/estimators/batch_history.py",
+        before="running = query.running if seen else None",
         after="running = None",
         test="tests/stories/test_leaps.py::"
         "test_a_leap_from_next_to_nothing_grows_by_what_the_tasks_of_the_running_batch_show",
@@ -1691,7 +1757,7 @@ MUTANTS = (
     Mutant(
         fault="the tasks that a job without batches has now are the most that it can ever have",
         file="src/elastream/policies/lag_proportional.py",
-        before="if alone and not _is_continuous(query) else []",
+        before="if alone and not is_continuous(query) else []",
         after="if alone else []",
         test="tests/stories/test_leaps.py::test_a_job_without_batches_grows_beyond_the_tasks_that_it_has",
     ),

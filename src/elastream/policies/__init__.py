@@ -8,6 +8,7 @@ from elastream.policies.dhalion.policy import Dhalion
 from elastream.policies.ds2.policy import DS2
 from elastream.policies.fixed import Fixed
 from elastream.policies.flink_autoscaler.policy import FlinkAutoscaler
+from elastream.policies.foresight.policy import Foresight
 from elastream.policies.gesscale.policy import Gesscale
 from elastream.policies.hpa.policy import Hpa
 from elastream.policies.keda_lag import KedaLag
@@ -28,6 +29,7 @@ __all__ = [
     "Dhalion",
     "Fixed",
     "FlinkAutoscaler",
+    "Foresight",
     "Gesscale",
     "Hpa",
     "KedaLag",

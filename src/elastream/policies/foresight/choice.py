@@ -1,0 +1,109 @@
+"""What people may choose, what is to come, and what one query makes of the sizes of its pool."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from elastream.core.decision import Json
+from elastream.estimators.outlook import Expected
+from elastream.policies.foresight.plan import HOW_OFTEN, WEIGHTS
+from elastream.policies.foresight.plant import BitMap, Floats
+
+LEAST_RPS = 1e-3
+# Loads that are planned for are those that are not exceeded in these shares of cases.
+_SHARES = (0.25, 0.6, 0.9)
+# Steps are told apart by so many standard deviations of what they bring, unless they are all alike.
+_LUMPS, _EVEN = np.array([-1.3, 0.0, 1.3]), 0.03
+# Between the tenth and the ninetieth of a hundred outcomes there are so many standard deviations.
+_TENTHS = 2.56
+
+
+class Taste(NamedTuple):
+    """What people may choose."""
+
+    calm: float
+    late: float
+    keep: float
+
+
+class QueryChoice(NamedTuple):
+    """A size for one query, and why."""
+
+    workers: int
+    sentence: str
+    evidence: Mapping[str, Json]
+    expected: Mapping[str, Json] | None = None
+    """What is expected of a new size, to be held against what comes of it."""
+
+
+class Loads(NamedTuple):
+    """What is going to arrive, in records per second: soon and later, less, as expected, and more."""
+
+    level: float
+    """As expected soon."""
+    lasting: float
+    """What a smaller size must keep up with."""
+    soon: Floats
+    later: Floats
+    lumps: Floats
+    """What one step may bring over that."""
+
+
+def find_loads(expected: Sequence[Expected], keep: float) -> Loads:
+    """Out of what is expected of the next steps and of the time after them.
+
+    What both are wrong by is another load; what only the next steps are wrong by comes in lumps that even out.
+    """
+    near, far = expected
+    spread = [math.log(one.at(0.9) / one.at(0.1)) / _TENTHS if one.rps > 0 else 0.0 for one in expected]
+    lumpy = math.sqrt(max(0.0, spread[0] ** 2 - spread[1] ** 2))
+    lumps = np.exp(lumpy * _LUMPS) if lumpy > _EVEN else np.ones(1)
+    part = min(1.0, spread[1] / max(spread[0], 1e-9))
+    soon = [near.rps * (near.at(share) / max(near.rps, 1e-9)) ** part for share in _SHARES]
+    later = [far.at(share) for share in _SHARES]
+    return Loads(
+        level=near.rps,
+        lasting=max(near.rps, far.at(keep)),
+        soon=np.maximum(LEAST_RPS, soon),
+        later=np.maximum(LEAST_RPS, later),
+        lumps=lumps / (HOW_OFTEN[len(lumps)] @ lumps),
+    )
+
+
+class Weighed(NamedTuple):
+    """Every size with what it costs from now on, and whether it may be had."""
+
+    sizes: Sequence[int]
+    cost: Floats
+    """In seconds of a worker, over all loads."""
+    allowed: BitMap
+    keeps_up: BitMap
+
+    @property
+    def best(self) -> int:
+        """Place of the cheapest that may be had."""
+        return int(np.argmin(np.where(self.allowed & np.isfinite(self.cost), self.cost, np.inf)))
+
+    @property
+    def makes_sense(self) -> bool:
+        """Whether there is one to choose."""
+        return bool((self.allowed & np.isfinite(self.cost)).any())
+
+    def place_of(self, workers: int) -> int:
+        """Where a size stands, or the one next to it."""
+        return min(range(len(self.sizes)), key=lambda place: abs(self.sizes[place] - workers))
+
+    def neighbours(self, workers: int) -> list[int]:
+        """Places of the next smaller and the next larger size."""
+        at = self.place_of(workers)
+        return [place for place in (at - 1, at + 1) if 0 <= place < len(self.sizes)]
+
+
+def weigh(costs: Floats) -> Floats:
+    """One cost of several, one for each load."""
+    weighed: Floats = WEIGHTS @ costs
+    return weighed
