@@ -30,6 +30,8 @@ def tell_total(total: TotalScore) -> str:
 
 def tell_score(score: TableScore) -> str:
     """The same of one column."""
+    if not score.counted:
+        return "no cell is scored"
     same, apart = score.pairs
     parts = [f"{score.agreeing} of {len(score.counted)} cells agree"]
     if apart:
