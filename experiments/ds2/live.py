@@ -18,6 +18,8 @@ from experiments.ds2.numbers import SHARE
 
 CALM_S = 60.0
 """Of the wall: a decision takes 40 s here, and executors come within seconds."""
+STEADY = 0.95
+"""Of the highest rate."""
 CHANGES = PublishedNumber(title="changes of size under the load", tolerance=0.0, floor=0.49)
 EXECUTORS = PublishedNumber(title="executors in the end", tolerance=0.0, floor=0.49)
 WAITING = PublishedNumber(title="what waits in the end, in seconds of the load", floor=1.0)
@@ -49,11 +51,19 @@ class UnderLoad:
 
 def read_under_load(run: StoredRun) -> UnderLoad | None:
     """None where no record came."""
-    moments = pq.read_table(run.folder / "ticks.parquet", columns=["t_s", "arrived_rps"]).to_pylist()
-    loaded = [row["t_s"] for row in moments if row["arrived_rps"]]
-    if not loaded:
+    moments = _read_loaded(run)
+    if not moments:
         return None
-    return UnderLoad(begin_s=loaded[0], end_s=loaded[-1], sizes=read_path(run).steps)
+    return UnderLoad(begin_s=moments[0]["t_s"], end_s=moments[-1]["t_s"], sizes=read_path(run).steps)
+
+
+def _read_loaded(run: StoredRun) -> list[dict[str, float]]:
+    """The moments of a steady load. Rates are means over a window, so that the last ones of a load are lower."""
+    columns = ["t_s", "arrived_rps", "backlog"]
+    moments = pq.read_table(run.folder / "ticks.parquet", columns=columns).to_pylist()
+    loaded = [row for row in moments if row["arrived_rps"] and row["backlog"] is not None]
+    most_rps = max((row["arrived_rps"] for row in loaded), default=0.0)
+    return [row for row in loaded if row["arrived_rps"] >= STEADY * most_rps]
 
 
 def score_live(results: PlanResults) -> list[TableScore]:
@@ -98,7 +108,6 @@ def _find_usual(results: PlanResults, policy: str) -> float | None:
 
 
 def _find_waiting(run: StoredRun) -> float | None:
-    """At the last moment at which records came."""
-    moments = pq.read_table(run.folder / "ticks.parquet", columns=["arrived_rps", "backlog"]).to_pylist()
-    loaded = [row for row in moments if row["arrived_rps"] and row["backlog"] is not None]
-    return loaded[-1]["backlog"] / loaded[-1]["arrived_rps"] if loaded else None
+    """At the last moment of the load."""
+    moments = _read_loaded(run)
+    return moments[-1]["backlog"] / moments[-1]["arrived_rps"] if moments else None
