@@ -108,6 +108,43 @@ MUTANTS = (
         after="if free:",
         test="tests/unit/simulator/test_microbatch.py"
         "::test_slots_are_refused_for_so_long_and_no_longer_however_many_tasks_begin_meanwhile",
+        fault="a decision that restates the sizes counts as a change",
+        file="src/elastream/experiments/replication/size_path.py",
+        before="if not steps or steps[-1].pools != pools:",
+        after="if True:",
+        test="tests/unit/experiments/test_replication.py"
+        "::test_the_path_of_a_run_has_each_size_once_and_a_change_of_several_pools_is_one",
+    ),
+    Mutant(
+        fault="sizes that were put into the models of DS2's queries are scored",
+        file="experiments/ds2/convergence.py",
+        before="model=query), doubt=PUT_IN)",
+        after="model=query))",
+        test="tests/unit/experiments/test_ds2_evaluation.py"
+        "::test_table_4_is_scored_by_steps_and_not_by_the_sizes_that_were_put_into_the_models",
+    ),
+    Mutant(
+        fault="changes after the load's end count among those of DS2 on Spark",
+        file="experiments/ds2/live.py",
+        before="if self.begin_s <= step.at_s <= self.end_s)",
+        after="if self.begin_s <= step.at_s)",
+        test="tests/unit/experiments/test_ds2_evaluation.py::test_on_spark_only_what_happens_under_the_load_counts",
+    ),
+    Mutant(
+        fault="a live run begins with the fewest executors, whatever its experiment says",
+        file="src/elastream/experiments/live_setup.py",
+        before="return self.executors[0] if given is None else given",
+        after="return self.executors[0]",
+        test="tests/unit/experiments/test_live_setup.py"
+        "::test_a_run_begins_with_as_many_executors_as_the_experiment_says_and_else_with_the_fewest",
+    ),
+    Mutant(
+        fault="the decisions of a live run are told by the clock of its machine",
+        file="src/elastream/experiments/store/tables.py",
+        before='"t_s": tick.at_s - self._began_s,',
+        after='"t_s": tick.at_s,',
+        test="tests/unit/experiments/test_runner.py"
+        "::test_decisions_are_told_in_seconds_since_the_first_moment_as_moments_are",
     ),
     Mutant(
         fault="a report draws every run of a load, however many there are",

@@ -78,11 +78,22 @@ def spoilt(event: Mapping[str, Any]) -> some.SearchStrategy[dict[str, Any]]:
 
 
 def numbered(found: Sequence[bytes | Mapping[str, Any]], since: int = 0) -> list[bytes]:
-    """As messages. Where events have offsets these differ: of two that are alike in it, any may come first."""
-    return [
-        one if isinstance(one, bytes) else json.dumps({**one, "offset": place} if _has_offset(one) else one).encode()
-        for place, one in enumerate(found, since)
-    ]
+    """As messages. Events of one time differ in their offsets: of two that are alike in it, any may come first.
+
+    So of each time only the first one may have an offset that is absurd, or none.
+    """
+    numbers: list[bytes] = []
+    absurd_at: set[str] = set()
+    for place, one in enumerate(found, since):
+        if isinstance(one, bytes):
+            numbers.append(one)
+            continue
+        time = json.dumps(one.get("event_time"))
+        keeps = not _has_offset(one) and time not in absurd_at
+        if keeps:
+            absurd_at.add(time)
+        numbers.append(json.dumps(one if keeps else {**one, "offset": place}).encode())
+    return numbers
 
 
 def _has_offset(event: Mapping[str, Any]) -> bool:

@@ -7,9 +7,6 @@ the time or none of it, whatever the operator lacks.
 
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
-
-import pytest
 
 from elastream.policies import policies
 from elastream.simulator.continuous.model import DataflowModel
@@ -22,14 +19,14 @@ SENTENCES = f"constant({1e6 / 60:.6f})"
 RIGHT = (10, 20)
 
 
-def steps(model: DataflowModel, policy: str = "dhalion-heron", **settings: Any) -> list[tuple[int, int]]:
+def steps(model: DataflowModel) -> list[tuple[int, int]]:
     """Flatmap and count over an hour, each pair told once."""
     story = Story()
     Simulation(
         model,
         parse_workload(SENTENCES),
-        policies.build(policy, settings),
-        name=policy,
+        policies.build("dhalion-heron"),
+        name="dhalion-heron",
         duration_s=3_600.0,
         tick_s=10.0,
     ).run([story])
@@ -55,18 +52,9 @@ def test_it_goes_up_in_five_steps_of_one_operator_each_and_ends_over_provisioned
     assert found[-1][1] >= 1.5 * RIGHT[1]
 
 
-@pytest.mark.parametrize("interval_s", [70.0, 90.0, 110.0])
-def test_at_other_intervals_too_at_least_one_operator_ends_much_too_large(interval_s: float) -> None:
-    """How many steps it takes, and which operator ends too large, depends on when it looks: nothing else differs."""
-    flatmap, count = steps(published("heron-wordcount"), interval_s=interval_s)[-1]
-    assert flatmap >= 1.25 * RIGHT[0] or count >= 1.25 * RIGHT[1]
-
-
 def test_the_smaller_the_queues_the_less_it_overshoots() -> None:
-    ends = [steps(with_queues(published("heron-wordcount"), share))[-1] for share in (1.0, 0.1, 0.01, 0.001)]
-    assert ends == sorted(ends, reverse=True)
-    assert ends[0] > ends[1] > ends[2]
-    assert ends[-1] == RIGHT
+    ends = [steps(with_queues(published("heron-wordcount"), share))[-1] for share in (0.1, 0.001)]
+    assert ends[0] > ends[1] == RIGHT
 
 
 def test_where_a_full_queue_only_holds_back_who_feeds_it_just_enough_is_found() -> None:

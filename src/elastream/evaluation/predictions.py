@@ -32,18 +32,22 @@ class PredictionLog:
         self.recoveries: list[tuple[float, float]] = []
         """When the size was changed, and how long it is expected to take until it has caught up."""
         self._made_s: float | None = None
+        self._began_s: float | None = None
 
     def write(self, tick: Tick) -> None:
         """Take in one tick; a decision that is stated again predicts nothing new."""
+        # Seconds since the first moment, as series tell them.
+        self._began_s = tick.at_s if self._began_s is None else self._began_s
+        at_s = tick.at_s - self._began_s
         decision, now = tick.decision, tick.observation
         if decision is None or now is None or (decision.made_s is not None and decision.made_s == self._made_s):
             return
         self._made_s = decision.made_s
         if (forecast := _find(decision.evidence, FORECAST)) is not None:
-            self.forecasts.append((tick.at_s, forecast))
+            self.forecasts.append((at_s, forecast))
         recovery_s = _find(decision.evidence, RECOVERY)
         if recovery_s is not None and decision.changes(now):
-            self.recoveries.append((tick.at_s, recovery_s))
+            self.recoveries.append((at_s, recovery_s))
 
     def close(self) -> None:
         """Nothing to close."""
@@ -56,7 +60,7 @@ def judge_predictions(
     backlog: Sequence[Value],
     horizon_s: float | None,
 ) -> Predictions:
-    """What was predicted beside the run as it went, by the clock of the predictions."""
+    """What was predicted beside the run as it went; times count from its first moment."""
     pairs = [] if horizon_s is None else _pair_forecasts(log.forecasts, at, arrived_rps, horizon_s)
     real = sum(came for _, came in pairs)
     recoveries = [

@@ -115,7 +115,7 @@ def run_live(setup: LiveSetup, folder: Path, view: RunView) -> LiveResult:
             spark,
             policy=experiment.policy.name,
             executors=setup.executors,
-            executors__initial=setup.executors[0],
+            executors__initial=setup.start,
             journals=[series, view],
             policy_settings=experiment.policy.settings,
             guards=switch_guards(experiment.guards),
@@ -126,8 +126,8 @@ def run_live(setup: LiveSetup, folder: Path, view: RunView) -> LiveResult:
             **subject.settings,
         )
         try:
-            view.begin(f"waiting until there are {setup.executors[0]} executors")
-            _await_least(setup, handle)
+            view.begin(f"waiting until there are {setup.start} executors")
+            _await_start(setup, handle)
             view.start_load()
             ran = run_query(setup, spark, folder, view.begin)
         finally:
@@ -167,12 +167,12 @@ def switch_guards(guards: Sequence[NamedSettings]) -> dict[str, Any]:
     return {**{name: False for name in usual if name not in given}, **given}
 
 
-def _await_least(setup: LiveSetup, handle: Attachment | SwitchedOff) -> None:
+def _await_start(setup: LiveSetup, handle: Attachment | SwitchedOff) -> None:
     """A standalone cluster starts with all executors it may have; those beyond the first size go."""
     until_s = time.monotonic() + 60.0
     while time.monotonic() < until_s:
         status = handle.status()
-        if (status.ready, status.leaving) == (setup.executors[0], 0):
+        if (status.ready, status.leaving) == (setup.start, 0):
             return
         time.sleep(0.5)
 

@@ -7,6 +7,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
+from elastream.core.bounds import spell_bounds
 from elastream.core.errors import BadInput
 from elastream.core.protocols import Policy
 from elastream.core.signals import Signal
@@ -50,6 +51,12 @@ class LiveSetup:
     events: Mapping[str, str]
     """More options of the events."""
     warm_up: bool
+
+    @property
+    def start(self) -> int:
+        """With how many executors the load begins: the fewest, if nothing is said."""
+        given = self.experiment.executors.start
+        return self.executors[0] if given is None else given
 
     @property
     def name(self) -> str:
@@ -96,6 +103,8 @@ def set_up_live(experiment: Experiment, *, create: bool = False) -> LiveSetup:
         raise BadInput(f"experiment: a model runs on the simulator and not live: {subject.model}")
     if bounds.min is None or bounds.max is None:
         raise BadInput("experiment: executors: a live run needs both bounds, min and max")
+    if bounds.start is not None and not bounds.min <= bounds.start <= bounds.max:
+        raise BadInput(f"experiment: start: found {bounds.start}; it must be {spell_bounds(bounds.min, bounds.max)}")
     scale = TimeScale(factor=subject.time_factor)
     policy = policies.build(experiment.policy.name, experiment.policy.settings)
     scale.require(

@@ -1,6 +1,7 @@
 """Live experiments before anything is started."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -9,7 +10,7 @@ pytest.importorskip("pyspark")
 from elastream.cli.commands.live import LIVE, planned, read_sources
 from elastream.config import settings_of
 from elastream.core.errors import BadInput
-from elastream.experiments.experiment import NamedSettings, parse_experiment
+from elastream.experiments.experiment import ExecutorBounds, NamedSettings, parse_experiment
 from elastream.experiments.live_setup import set_up_live
 from elastream.jobs.catalogue import jobs
 from tests.unit.experiments.test_experiment import SIMULATED
@@ -33,6 +34,15 @@ def test_every_job_is_built_again_from_its_choice(name: str) -> None:
 def test_a_model_does_not_run_live() -> None:
     with pytest.raises(BadInput, match="a model runs on the simulator and not live: windowed-count"):
         set_up_live(SIMULATED)
+
+
+def test_a_run_begins_with_as_many_executors_as_the_experiment_says_and_else_with_the_fewest() -> None:
+    experiment = planned(read_sources({}), **LIVE).experiment
+    starts = [set_up_live(replace(experiment, executors=ExecutorBounds(min=2, max=5, start=start))).start
+              for start in (None, 4)]  # fmt: skip
+    assert starts == [2, 4]
+    with pytest.raises(BadInput, match=r"start: found 6; it must be 2\.\.5"):
+        set_up_live(replace(experiment, executors=ExecutorBounds(min=2, max=5, start=6)))
 
 
 @pytest.mark.parametrize(

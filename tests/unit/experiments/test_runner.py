@@ -163,6 +163,15 @@ def test_a_decision_that_moves_workers_from_one_pool_to_another_is_a_row_of_its_
     assert log.rows[0]["evidence"] == '{"rate": 1.5}'
 
 
+def test_decisions_are_told_in_seconds_since_the_first_moment_as_moments_are() -> None:
+    """The clock of a live run is that of its machine."""
+    log = DecisionLog()
+    for at_s, size in ((5_000.0, 2), (5_010.0, 3)):
+        now = replace(observation(), at_s=at_s)
+        log.write(tick(0, now, Decision(allocation={"executors": size}, reason="because")))
+    assert [row["t_s"] for row in log.rows] == [0.0, 10.0]
+
+
 def test_a_run_without_a_part_is_damaged_told_and_run_again(store: RunStore, cases: Sequence[Case]) -> None:
     ran(store, cases[:1])
     file = store.path(identify(cases[0].experiment)) / "experiment.json"

@@ -18,7 +18,9 @@ def make_text(account: Account) -> str:
 def tell_total(total: TotalScore) -> str:
     """One line for several tables."""
     same, apart = total.pairs
-    parts = [f"{total.agreeing} of {total.cells} cells agree", f"{same} of {apart} pairs are in the published order"]
+    parts = [f"{total.agreeing} of {total.cells} cells agree"]
+    if apart:
+        parts.append(f"{same} of {apart} pairs are in the published order")
     if total.spearman is not None:
         parts.append(f"mean rank correlation {total.spearman:+.2f}")
     if total.median_error is not None:
@@ -28,6 +30,8 @@ def tell_total(total: TotalScore) -> str:
 
 def tell_score(score: TableScore) -> str:
     """The same of one column."""
+    if not score.counted:
+        return "no cell is scored"
     same, apart = score.pairs
     parts = [f"{score.agreeing} of {len(score.counted)} cells agree"]
     if apart:

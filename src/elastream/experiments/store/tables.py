@@ -59,9 +59,12 @@ class DecisionLog:
     def __init__(self) -> None:
         self.rows: list[dict[str, object]] = []
         self._last: tuple[str, Mapping[str, int]] | None = None
+        self._began_s: float | None = None
 
     def write(self, tick: Tick) -> None:
         """Take in one tick."""
+        # Seconds since the first moment, as in the table of moments: the clock of a live run is that of its machine.
+        self._began_s = tick.at_s if self._began_s is None else self._began_s
         decision, now = tick.decision, tick.observation
         if decision is None or now is None:
             return
@@ -71,7 +74,7 @@ class DecisionLog:
         before = now.wanted() if self._last is None else self._last[1]
         self._last = decision.kind, sizes
         self.rows.append({
-            "t_s": tick.at_s,
+            "t_s": tick.at_s - self._began_s,
             "kind": decision.kind,
             "workers_before": sum(before.values()),
             "workers_after": sum(sizes.values()),
