@@ -108,6 +108,8 @@ MUTANTS = (
         after="if free:",
         test="tests/unit/simulator/test_microbatch.py"
         "::test_slots_are_refused_for_so_long_and_no_longer_however_many_tasks_begin_meanwhile",
+    ),
+    Mutant(
         fault="a decision that restates the sizes counts as a change",
         file="src/elastream/experiments/replication/size_path.py",
         before="if not steps or steps[-1].pools != pools:",
