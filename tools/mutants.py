@@ -55,14 +55,22 @@ MUTANTS = (
         before="return task_time_s(1.0, stages, slots) if stages else 1.0 / slots",
         after="return 1.0 / slots",
         test="tests/stories/test_foresight.py"
-        "::test_on_a_constant_load_it_comes_to_rest_and_changes_at_most_once_more[95k]",
+        "::test_sizes_that_need_as_many_waves_of_tasks_as_smaller_ones_are_not_asked_for",
     ),
     Mutant(
         fault="foresight shrinks while what waits is worked off",
         file="src/elastream/policies/foresight/batches.py",
-        before="may_shrink = keeps_up & settled & (pool.ready >= pool.wanted)",
-        after="may_shrink = keeps_up",
-        test="tests/stories/test_foresight.py::test_nothing_is_given_up_while_what_waits_is_worked_off",
+        before="may_shrink = keeps_up & settled & is_proven & (pool.ready >= pool.wanted)",
+        after="may_shrink = keeps_up & is_proven",
+        test="tests/stories/test_foresight.py"
+        "::test_a_job_whose_batches_scatter_keeps_its_promise_under_a_load_that_moves",
+    ),
+    Mutant(
+        fault="foresight tries a size again that was too small for the very same load",
+        file="src/elastream/policies/foresight/batches.py",
+        before="keeps_up & settled & is_proven &",
+        after="keeps_up & settled &",
+        test="tests/stories/test_foresight.py::test_batches_that_scatter_are_no_reason_to_go_up_and_down[900k]",
     ),
     Mutant(
         fault="a plan shrinks to sizes that will not keep up",

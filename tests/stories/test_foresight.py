@@ -10,6 +10,7 @@ import pytest
 from elastream.core.observation import Trigger
 from elastream.core.slo import Slo
 from elastream.policies import policies
+from elastream.simulator.catalogue import any_model
 from elastream.simulator.continuous.model import DataflowModel
 from elastream.simulator.faults import MetricsMissing, Straggler
 from elastream.simulator.microbatch.model import ApplicationModel
@@ -71,6 +72,33 @@ def test_on_a_constant_load_it_comes_to_rest_and_changes_at_most_once_more(rate:
     story = run(f"constant({rate})", 60, app=enrich(initial_workers=8))
     assert share_in_time(story) >= 0.99
     assert changes(story, from_s=600) <= 1
+
+
+def noisy(**pool: Any) -> ApplicationModel:
+    """A job measured on real executors, whose batches scatter by more than a quarter, in 24 tasks every ten seconds."""
+    app = any_model("wordcount")
+    assert isinstance(app, ApplicationModel)
+    (query,) = app.queries
+    stages = tuple(replace(stage, partitions=24) for stage in query.stages)
+    query = replace(query, trigger=Trigger(interval_s=10.0), stages=stages)
+    bounds = {"min_workers": 1, "max_workers": 16, "initial_workers": 6, **pool}
+    return replace(app, queries=(query,)).resized(**bounds).promising(Slo(delay_s=30.0))
+
+
+@pytest.mark.parametrize("rate", ["400k", "900k", "1100k"])
+def test_batches_that_scatter_are_no_reason_to_go_up_and_down(rate: str) -> None:
+    story = run(f"constant({rate})", 60, app=noisy())
+    assert share_in_time(story) >= 0.99
+    assert changes(story, from_s=900) <= 1
+
+
+def test_a_job_whose_batches_scatter_keeps_its_promise_under_a_load_that_moves() -> None:
+    assert share_in_time(run("step(300k, 1300k, at=15m)", 40, app=noisy())) >= 0.99
+
+
+def test_sizes_that_need_as_many_waves_of_tasks_as_smaller_ones_are_not_asked_for() -> None:
+    # 24 tasks: seven executors need four waves as six do, nine to eleven need three as eight do.
+    assert set(run(WAVE, 80).wanted(from_s=300)) <= {1, 2, 3, 4, 5, 6, 8, 12}
 
 
 def test_from_the_smallest_size_under_load_the_promise_is_kept_all_the_same() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from elastream.core.decision import Json
@@ -22,6 +24,8 @@ _STEPS, _SOON, _LEAST_STEP_S = 12, 3, 10.0
 _SETTLED = 1.2
 # What keeps up must do so with so many times the load: between two sizes it would go up and down with what is measured.
 _MORE = 1.04
+# Few batches take longer than so many standard deviations.
+_LONG = 1.9
 _OTHERS_WINDOW_S = 60.0
 # For so long what came of a change is told.
 _NEWS_S = 60.0
@@ -41,7 +45,8 @@ def choose_for_batches(
     moment = _moment(query, pool, now, known, sizes, grow_s)
     work = model.cost.per_record_s / pool.slots_per_worker
     prices = Prices(late=taste.late * work * learning.price_factor(care), change=taste.calm, work=work)
-    weighed = _weigh(plant, sizes, moment, loads, prices, pool, step_s=max(_LEAST_STEP_S, grow_s))
+    outgrown = learning.outgrown(state)
+    weighed = _weigh(plant, sizes, moment, loads, prices, pool, outgrown, max(_LEAST_STEP_S, grow_s))
     if not weighed.makes_sense:
         return f"what was measured of {query.name} makes no sense"
     workers = sizes[weighed.best]
@@ -119,7 +124,14 @@ def _moment(query: Query, pool: Pool, now: Observation, known: Knowledge, sizes:
 
 
 def _weigh(
-    plant: BatchPlant, sizes: list[int], moment: BatchNow, loads: Loads, prices: Prices, pool: Pool, *, step_s: float
+    plant: BatchPlant,
+    sizes: list[int],
+    moment: BatchNow,
+    loads: Loads,
+    prices: Prices,
+    pool: Pool,
+    outgrown: int,
+    step_s: float,
 ) -> Weighed:
     """What every size costs, from the running batch to the horizon."""
     keeps_up = plant.keeps_up(_MORE * loads.lasting)
@@ -133,7 +145,8 @@ def _weigh(
     cost = weigh(cost - ahead.least_rate()[:, None] * begin.takes_s) + prices.change * (plant.sizes != pool.wanted)
     waits = moment.waiting + loads.level * float(np.max(moment.until_s(plant)))
     settled = waits <= _SETTLED * loads.level * plant.rest_s(loads.level)
-    may_shrink = keeps_up & settled & (pool.ready >= pool.wanted)
+    is_proven = (plant.sizes > outgrown) | plant.slowed(math.exp(_LONG * plant.noise)).keeps_up(loads.lasting)
+    may_shrink = keeps_up & settled & is_proven & (pool.ready >= pool.wanted)
     return Weighed(sizes, cost, (plant.sizes >= pool.wanted) | may_shrink, keeps_up)
 
 

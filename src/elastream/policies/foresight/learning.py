@@ -25,6 +25,9 @@ from elastream.policies.foresight.plant import Floats
 
 State = dict[str, Any]
 
+# A size that was had for so long, and was too small for a load that stayed as it was, is not tried again until that
+# moves, or the size would be enough with batches as long as they ever are.
+_HELD_S, _KEPT_OUTGROWN, _MOVED = 60.0, 16, 0.1
 _KEPT_WALLS, _TRUSTED = 12, 7
 _FIRST_STRETCH, _STRETCHES = 1.1, (0.7, 4.0)
 _FIRST_NOISE, _LEAST_NOISE, _MOST_NOISE = 0.15, 0.02, 0.5
@@ -72,6 +75,8 @@ def start(query: Query) -> State:
         "running": None,
         "judged": None,
         "hoped": None,
+        "size": None,
+        "outgrown": [],
         "effect": None,
         "stream": {"since": None, "points": [], "rates": []},
     }
@@ -83,6 +88,7 @@ def update(state: State, query: Query, now: Observation, hoped: Json = None) -> 
     after["hoped"] = hoped or after["hoped"]
     _update_load(after, query, outlook)
     _update_judged(after, query, now.at_s)
+    _update_outgrown(after, query, now)
     if is_continuous(query):
         after["stream"] = _stream(state["stream"], query, now.pools[0], now.at_s)
     else:
@@ -119,6 +125,27 @@ def _update_judged(after: State, query: Query, now_s: float) -> None:
     in_all = kept * before[3] + max(0.0, judged - before[1])
     late_in_all = kept * before[4] + max(0.0, late - before[2])
     after["judged"] = [now_s, judged, late, in_all, late_in_all]
+
+
+def _update_outgrown(after: State, query: Query, now: Observation) -> None:
+    """Sizes that turned out to be too small for a load that stayed as it was: only noise says that they are enough."""
+    wanted, before = now.pools[0].wanted, after["size"]
+    expected = outlook_of(query).expect(after["load"])
+    if before is None or wanted != before[0]:
+        after["size"] = [wanted, now.at_s]
+    if not expected or expected[-1].rps <= 0:
+        return
+    load = expected[-1].rps
+    kept = [one for one in after["outgrown"] if abs(math.log(load / one[1])) < _MOVED]
+    is_steady = all(abs(math.log(max(one.rps, 1e-9) / load)) < _MOVED and not one.leap for one in expected)
+    if before is not None and wanted > before[0] and now.at_s - before[1] >= _HELD_S and is_steady:
+        kept.append([before[0], load])
+    after["outgrown"] = kept[-_KEPT_OUTGROWN:]
+
+
+def outgrown(state: State) -> int:
+    """The largest size that was too small for the load as it is; 0 if none was."""
+    return max((size for size, _ in state["outgrown"]), default=0)
 
 
 def find_care(state: State, query: Query) -> float:

@@ -8,7 +8,7 @@ state is after it. The last axis but one of all arrays is that of the sizes of t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -120,6 +120,10 @@ class BatchPlant:
         growth = self.row_s * rps
         rest: Floats = np.where(growth < 1, self.fixed_s / np.maximum(1 - growth, 1e-9), np.inf)
         return np.maximum(rest, max(self.trigger_s, _TINY_S))
+
+    def slowed(self, factor: float) -> BatchPlant:
+        """The same with batches that take so many times longer."""
+        return replace(self, fixed_s=factor * self.fixed_s, row_s=factor * self.row_s)
 
     def begin(self, now: BatchNow, rps: Floats) -> Begin:
         """From now to the end of the next batch, for each load and size."""
