@@ -34,11 +34,8 @@ bench: setup ## run every benchmark
 		echo "== $$script"; $(BIN)/python -m "benchmarks.$$(basename "$$script" .py)"; \
 	done
 
-evaluate: setup ## run published evaluations again, and score them against their tables (OUT=results)
-	@set -e; for script in experiments/*/__main__.py; do \
-		name="$$(basename "$$(dirname "$$script")")"; echo "== $$name"; \
-		$(BIN)/python -m "experiments.$$name" --out "$(or $(OUT),results)/$$name"; \
-	done
+evaluate: setup ## run published evaluations again, score them against their tables, and write an index (OUT=results)
+	@$(BIN)/python -m experiments --out "$(or $(OUT),results)"
 
 lint: setup ## style, types and layers
 	@$(BIN)/ruff check $(CODE)

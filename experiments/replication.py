@@ -1,7 +1,7 @@
 """A published evaluation, run again: its plans, then what they gave beside its tables, as text and as a page.
 
 A document has a folder here with its plans, its tables as CSV, and a `__main__.py` that says which runs stand for which
-cells. `python -m experiments.kanis` then runs what is not there yet, prints the scores and writes, below `--out`:
+cells. `python -m experiments.kanis` then runs what is not there yet, prints what it came to and writes, below `--out`:
 
     PLAN/               the runs of a plan, as `elastream experiment run` leaves them, with the laboratory's report.html
     evaluation.html     every table beside what was found, with rank correlations and errors
@@ -19,7 +19,7 @@ from elastream.core.errors import ElastreamError
 from elastream.experiments.replication.account import Account
 from elastream.experiments.replication.page import make_page
 from elastream.experiments.replication.results import PlanResults, read_results
-from elastream.experiments.replication.text import make_text
+from elastream.experiments.replication.text import make_text, tell_totals
 
 PAGE, TEXT = "evaluation.html", "evaluation.txt"
 Tell = Callable[[Mapping[str, PlanResults]], Account]
@@ -40,35 +40,41 @@ class Evaluation:
 
 def evaluate(what: Evaluation, arguments: Sequence[str] | None = None) -> int:
     """Run and score it; the code to exit with."""
-    name = what.folder.name
-    given = _parse(what, name).parse_args(arguments)
-    plans = given.plans or what.plans
-    for plan in plans if not given.score_only else ():
-        folder = given.out / plan
-        file = what.folder / f"{plan}.yaml"
-        code = elastream(["experiment", "run", str(file), "--out", str(folder), "--on", given.on])
-        if code:
-            return code
-        if code := elastream(["report", str(folder)]):
+    given = _parse(what, what.folder.name).parse_args(arguments)
+    for plan in (given.plans or what.plans) if not given.score_only else ():
+        if code := run_plan(what, plan, given.out, on=given.on):
             return code
     try:
-        known = [*what.plans, *what.apart]
-        results = {
-            plan: read_results(what.folder / f"{plan}.yaml", given.out / plan)
-            for plan in known
-            if (given.out / plan / "runs").is_dir()
-        }
-        account = what.tell(results)
+        account = score(what, given.out)
     except ElastreamError as wrong:
-        print(f"experiments.{name}: {wrong}", file=sys.stderr)
+        print(f"experiments.{what.folder.name}: {wrong}", file=sys.stderr)
         return 1
-    text = make_text(account)
-    print(text)
-    given.out.mkdir(parents=True, exist_ok=True)
-    for made, content in ((PAGE, make_page(account)), (TEXT, text)):
-        (given.out / made).write_text(content, encoding="utf-8")
-    print(given.out / PAGE)
+    print("\n".join(tell_totals(account)))
+    for file in (TEXT, PAGE):
+        print(given.out / file)
     return 0
+
+
+def run_plan(what: Evaluation, plan: str, out: Path, *, on: str) -> int:
+    """Run what is not there yet of a plan, and write its report; the code to exit with."""
+    folder = out / plan
+    code = elastream(["experiment", "run", str(what.folder / f"{plan}.yaml"), "--out", str(folder), "--on", on])
+    return code or elastream(["report", str(folder)])
+
+
+def score(what: Evaluation, out: Path) -> Account:
+    """What the plans gave that were run, as text and as a page beside them."""
+    account = what.tell(
+        {
+            plan: read_results(what.folder / f"{plan}.yaml", out / plan)
+            for plan in (*what.plans, *what.apart)
+            if (out / plan / "runs").is_dir()
+        }
+    )
+    out.mkdir(parents=True, exist_ok=True)
+    for made, content in ((PAGE, make_page(account)), (TEXT, make_text(account))):
+        (out / made).write_text(content, encoding="utf-8")
+    return account
 
 
 def _parse(what: Evaluation, name: str) -> argparse.ArgumentParser:

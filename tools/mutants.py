@@ -1333,6 +1333,50 @@ MUTANTS = (
         "test_every_policy_that_runs_on_micro_batches_was_measured_in_every_case",
     ),
     Mutant(
+        fault="what an autoscaler was not run on by the thesis is left out beside what it was",
+        file="experiments/kanis/tables.py",
+        before="return [*ran, *({**dict.fromkeys",
+        after="return ran or [*ran, *({**dict.fromkeys",
+        test="tests/unit/experiments/test_kanis_evaluation.py::"
+        "test_autoscalers_that_the_thesis_did_not_run_stand_below_those_that_it_did",
+    ),
+    Mutant(
+        fault="a situation that nothing is told of has rows that were run in another one",
+        file="src/elastream/experiments/replication/unscored.py",
+        before="for own in labels if situation.items() <= own.items()",
+        after="for own in labels",
+        test="tests/unit/experiments/test_kanis_evaluation.py::"
+        "test_a_table_has_the_rows_that_were_asked_for_and_a_table_stands_for_each_situation",
+    ),
+    Mutant(
+        fault="HPA that knows its ceiling does not heed it",
+        file="src/elastream/policies/hpa/behaviour.py",
+        before="value >= 0.95 * ceiling else plain",
+        after="value > ceiling else plain",
+        test="tests/unit/policies/test_hpa.py::test_with_the_ceiling_known_a_saturated_pool_is_doubled",
+    ),
+    Mutant(
+        fault="Dhalion enlarges one operator although several may grow",
+        file="src/elastream/policies/dhalion/diagnoses.py",
+        before="found if several else found[:1]",
+        after="found[:1]",
+        test="tests/unit/policies/test_dhalion.py::test_one_bottleneck_at_a_time_unless_several_are_allowed",
+    ),
+    Mutant(
+        fault="Dhalion shrinks by its factor although it is to go by processor use",
+        file="src/elastream/policies/dhalion/policy.py",
+        before="factor = min(1.0, self._cpu(pool, known) / self.cpu_target)",
+        after="factor = min(factor, self._cpu(pool, known) / self._cpu(pool, known))",
+        test="tests/unit/policies/test_dhalion.py::test_shrinking_by_processor_use_goes_to_where_the_target_is_met",
+    ),
+    Mutant(
+        fault="DS2 that works off lag forgets the lag that its change makes",
+        file="src/elastream/policies/ds2/policy.py",
+        before="or 0.0) + total * stopped_s",
+        after="or 0.0)",
+        test="tests/unit/policies/test_ds2.py::test_lag_is_worked_off_and_so_is_what_the_change_will_add",
+    ),
+    Mutant(
         fault="sources of Kanis' queries are as slow as what follows them",
         file="src/elastream/simulator/kanis.py",
         before="READ_S, MAP_S, SINK_S = 0.5e-6, 2.5e-6, 2.0e-6",

@@ -8,7 +8,7 @@ from elastream.experiments.replication.rest import find_rest
 from elastream.experiments.replication.results import Measure, PlanResults
 from elastream.experiments.replication.scoring import Claim, TableScore
 from elastream.experiments.store.folder import StoredRun
-from experiments.kanis.tables import NAMES, TABLES
+from experiments.kanis.tables import NAMES, TABLES, add_not_run
 
 STAGES_S = {"1": (600.0, 3000.0), "2": (3000.0, 5400.0)}
 """2 million and then 1 million records/s."""
@@ -25,7 +25,7 @@ def score_convergence(results: PlanResults) -> list[TableScore]:
     rows = read_published(TABLES / "convergence.csv")
     scores: list[TableScore] = []
     for (query, stage), group in groupby(rows, lambda row: (row["query"], row["stage"])):
-        scores += _score(query, stage, list(group), results)
+        scores += _score(query, stage, add_not_run(list(group)), results)
     return scores
 
 
@@ -39,7 +39,7 @@ def _score(query: str, stage: str, rows: list[dict[str, str]], results: PlanResu
     for quantity, (column, measure) in measures.items():
         claims = []
         for row in rows:
-            told = _tell(row[column], quantity)
+            told = None if not row["minutes_to_converge"] else _tell(row[column], quantity)
             found = results.estimate(measure, model=f"Q{query}", policy=NAMES[row["autoscaler"]])
             if quantity is RESTS or told is not None:
                 claims.append(Claim(row=NAMES[row["autoscaler"]], told=told, found=found))

@@ -48,7 +48,7 @@ _WORKLOAD_TABLES = {
     ("1", "increasing"): "7.13", ("11", "increasing"): "7.14", ("1", "decreasing"): "7.15",
     ("11", "decreasing"): "7.16",
 }  # fmt: skip
-_LOADS = {"3": "cosine of Q3", "5": "cosine of Q5"}
+_LOADS = {"3": "cosine of Q3", "5": "cosine of Q5", "8": "cosine of Q3"}
 CHOSEN = {"dhalion": "1.2", "ds2": "1.2", "hpa_cpu": "0.7", "hpa_varga": "0.7"}
 
 
@@ -81,7 +81,7 @@ def score_workloads(results: PlanResults) -> list[TableScore]:
 
     scores: list[TableScore] = []
     for table, group in groupby(rows, find_table):
-        cells = list(group)
+        cells = add_not_run(list(group))
         labels = [_labels(row, row["workload"]) for row in cells]
         scores += _score(table, cells, labels, [NAMES[row["autoscaler"]] for row in cells], results)
     return scores
@@ -91,12 +91,22 @@ def score_queries(results: PlanResults) -> list[TableScore]:
     """Table 7.18: a row for each autoscaler, query by query."""
     rows = read_published(TABLES / "queries-cosine.csv")
     scores: list[TableScore] = []
-    for query, group in groupby(rows, lambda row: row["query"]):
-        cells = list(group)
+    tables = {query: list(group) for query, group in groupby(rows, lambda row: row["query"])}
+    # Q8 did not run (7.3).
+    for query, group in {**tables, "8": [{**dict.fromkeys(rows[0], ""), "query": "8"}]}.items():
+        cells = add_not_run(group)
         labels = [_labels(row, _LOADS.get(query, "cosine")) for row in cells]
         names = [NAMES[row["autoscaler"]] for row in cells]
         scores += _score(f"Table 7.18: Q{query}", cells, labels, names, results)
     return scores
+
+
+def add_not_run(rows: list[dict[str, str]]) -> list[dict[str, str]]:
+    """A row without numbers for every autoscaler that the thesis did not run, behind those that it did."""
+    ran = [row for row in rows if row["autoscaler"]]
+    kept = {axis: rows[0][axis] for axis in ("query", "stage", "workload", "input_rate") if axis in rows[0]}
+    lacking = [name for name in NAMES if name not in [row["autoscaler"] for row in ran]]
+    return [*ran, *({**dict.fromkeys(rows[0], ""), **kept, "autoscaler": name} for name in lacking)]
 
 
 def _labels(row: Mapping[str, str], load: str) -> dict[str, str]:
@@ -129,5 +139,5 @@ def _find_doubt(row: Mapping[str, str], column: str) -> str:
     if row.get("workload", "cosine") != "cosine":
         return ""
     autoscaler = row["autoscaler"]
-    value = row.get("value", CHOSEN[autoscaler])
+    value = row.get("value") or CHOSEN[autoscaler]
     return DOUBTS.get((row["query"], f"{autoscaler} {value}", column), "")

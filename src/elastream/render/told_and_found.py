@@ -38,7 +38,8 @@ def draw_told_and_found(heading: str, rows: Sequence[ToldAndFound], grid: Sequen
     ]  # fmt: skip
     labels = (element("text", mark.label, x=_at(mark.at), y=14, class_="below") for mark in grid)
     axis = element("li", element("span", class_="label"), element("svg", *labels, class_="range axis-row"))
-    key = "Ring: published (dashed: not scored). Dot: here, with its interval over repetitions."
+    ring = "Ring: published (dashed: not scored). " if any(row.told is not None for row in rows) else ""
+    key = f"{ring}Dot: here, with its interval over repetitions."
     rows_of_all = element("ul", *drawn, axis, class_="ranges", aria_label=heading)
     return element("figure", element("figcaption", key, class_="hint"), rows_of_all, class_="told-and-found")
 

@@ -2,8 +2,8 @@
 
 The constants come from the text of the thesis and from its parameter optimisation alone: tables 7.1 to 7.8, Q1 and Q11
 under the cosine. Nothing was taken from its workload, query and convergence tables (7.9 to 7.19): those are what the
-models may be judged by, and they are not to be tuned to them. `python -m experiments.kanis_tables` prints what the
-models make of tables 7.1 to 7.8.
+models may be judged by, and they are not to be tuned to them. `python -m experiments.kanis` tells what the models make
+of all of them.
 """
 
 from __future__ import annotations

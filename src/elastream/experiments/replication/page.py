@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from importlib.resources import files
 
 from elastream.experiments.replication.account import Account, Chapter
-from elastream.experiments.replication.scoring import TableScore, add_up
+from elastream.experiments.replication.scoring import Claim, TableScore, add_up
 from elastream.experiments.replication.text import (
     tell_estimate,
     tell_score,
@@ -32,7 +32,7 @@ def make_page(account: Account) -> str:
             element("h1", account.document),
             element("p", account.about, class_="about"),
             *(element("p", f"{one.title}: {tell_total(add_up(one.scores))}.", class_="answer")
-              for one in account.chapters if one.scores),
+              for one in account.chapters if any(score.is_told for score in one.scores)),
         ),
         *(_draw_chapter(account, number, one) for number, one in enumerate(account.chapters)),
         element("footer", "Made by Elastream. What a run does not know is empty, and never 0."),
@@ -57,16 +57,7 @@ def _draw_chapter(account: Account, number: int, chapter: Chapter) -> Html:
 
 def _draw_score(name: str, score: TableScore) -> Html:
     heading = f"{score.table}: {score.quantity.title}"
-    rows = [
-        [text_cell(claim.row), _number(claim.told, tell_value(claim.told)),
-         _number(claim.found.mean if claim.found else None, tell_estimate(claim.found)),
-         _number(claim.error, "" if claim.error is None else f"{claim.error:.0%}"),
-         text_cell(tell_verdict(score, claim))]
-        for claim in score.claims
-    ]  # fmt: skip
-    table = ReportTable(
-        name=f"score-{name}", headings=["", "published", "here", "relative error", "verdict"], rows=rows
-    )
+    table = _list_found(name, score) if not score.is_told else _list_verdicts(name, score)
     return element(
         "div",
         element("h3", heading),
@@ -75,6 +66,26 @@ def _draw_score(name: str, score: TableScore) -> Html:
         element("details", element("summary", "The same as a table"), draw_table(table)),
         class_="banded",
     )
+
+
+def _list_verdicts(name: str, score: TableScore) -> ReportTable:
+    rows = [
+        [text_cell(claim.row), _number(claim.told, tell_value(claim.told)), _find_cell(claim),
+         _number(claim.error, "" if claim.error is None else f"{claim.error:.0%}"),
+         text_cell(tell_verdict(score, claim))]
+        for claim in score.claims
+    ]  # fmt: skip
+    return ReportTable(name=f"score-{name}", headings=["", "published", "here", "relative error", "verdict"], rows=rows)
+
+
+def _list_found(name: str, score: TableScore) -> ReportTable:
+    """Where nothing was told."""
+    rows = [[text_cell(claim.row), _find_cell(claim)] for claim in score.claims]
+    return ReportTable(name=f"found-{name}", headings=["", "here"], rows=rows)
+
+
+def _find_cell(claim: Claim) -> Cell:
+    return _number(claim.found.mean if claim.found else None, tell_estimate(claim.found))
 
 
 def _draw_picture(heading: str, score: TableScore) -> Html | None:
@@ -95,8 +106,7 @@ def _draw_picture(heading: str, score: TableScore) -> Html | None:
     rows = [
         ToldAndFound(
             label=claim.row,
-            title=f"{claim.row}: published {tell_value(claim.told) or 'nothing'}, "
-            f"here {tell_estimate(claim.found) or 'nothing'}; {tell_verdict(score, claim)}",
+            title=_tell_row(score, claim),
             told=None if claim.told is None else place(claim.told),
             found=None if claim.found is None else place(claim.found.mean),
             interval=None if claim.found is None or claim.found.interval is None
@@ -106,6 +116,14 @@ def _draw_picture(heading: str, score: TableScore) -> Html | None:
         for claim in score.claims
     ]  # fmt: skip
     return draw_told_and_found(heading, rows, marks)
+
+
+def _tell_row(score: TableScore, claim: Claim) -> str:
+    found = tell_estimate(claim.found) or "nothing"
+    if not score.is_told:
+        return f"{claim.row}: {found}"
+    told = tell_value(claim.told) or "nothing"
+    return f"{claim.row}: published {told}, here {found}; {tell_verdict(score, claim)}"
 
 
 def _find_marks(low: float, high: float) -> list[float]:

@@ -59,6 +59,11 @@ class TableScore:
         return self.quantity.agrees(claim.told, claim.found.mean)
 
     @property
+    def is_told(self) -> bool:
+        """Whether the document tells anything of it."""
+        return any(claim.told is not None for claim in self.claims)
+
+    @property
     def agreeing(self) -> int:
         """Cells that count and say the same."""
         return sum(self.agrees(claim) is True for claim in self.counted)

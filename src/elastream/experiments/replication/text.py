@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from elastream.experiments.replication.account import Account, Chapter
 from elastream.experiments.replication.scoring import Claim, TableScore, TotalScore, add_up
+from elastream.experiments.report.checklist import spell_count
 from elastream.experiments.statistics import Estimate
 
 
@@ -13,6 +14,21 @@ def make_text(account: Account) -> str:
     """Everything, a line for each cell."""
     parts = [f"{account.document}: {account.about}", *("\n".join(_chapter(one)) for one in account.chapters)]
     return "\n\n".join(parts) + "\n"
+
+
+def tell_totals(account: Account) -> Iterator[str]:
+    """What it came to: a line for each chapter."""
+    yield account.document
+    for chapter in account.chapters:
+        yield f"  {chapter.title}: {tell_chapter(chapter)}"
+
+
+def tell_chapter(chapter: Chapter) -> str:
+    """What a chapter came to in one line."""
+    if any(score.is_told for score in chapter.scores):
+        return tell_total(add_up(chapter.scores))
+    runs = sum(len(results.runs) for results in chapter.results)
+    return f"{spell_count(runs, 'run')}, and nothing that was told to compare them with"
 
 
 def tell_total(total: TotalScore) -> str:
@@ -30,6 +46,8 @@ def tell_total(total: TotalScore) -> str:
 
 def tell_score(score: TableScore) -> str:
     """The same of one column."""
+    if not score.is_told:
+        return "the document tells nothing of it"
     if not score.counted:
         return "no cell is scored"
     same, apart = score.pairs
@@ -77,13 +95,13 @@ def _chapter(chapter: Chapter) -> Iterator[str]:
         missing = f", {plan.missing:,} are missing" if plan.missing else ""
         yield f"{plan.name}: {len(plan.runs):,} runs in {plan.folder}{missing}"
         yield from (f"  not run: {lack}" for lack in plan.lacks)
-    if chapter.scores:
+    if any(score.is_told for score in chapter.scores):
         yield f"in all: {tell_total(add_up(chapter.scores))}"
     for score in chapter.scores:
         yield f"\n{score.table}: {score.quantity.title}"
         yield f"  {tell_score(score)}"
         width = max(len(claim.row) for claim in score.claims)
         for claim in score.claims:
-            told = tell_value(claim.told) or "-"
-            found = tell_estimate(claim.found) or "-"
-            yield f"    {claim.row:{width}}  {told:>6}  {found:22}  {tell_verdict(score, claim)}".rstrip()
+            told = f"{tell_value(claim.told) or '-':>6}  " if score.is_told else ""
+            verdict = tell_verdict(score, claim) if score.is_told else ""
+            yield f"    {claim.row:{width}}  {told}{tell_estimate(claim.found) or '-':22}  {verdict}".rstrip()

@@ -1,0 +1,37 @@
+"""What was found where a document tells nothing: the same tables and pictures, and nothing to agree with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from elastream.experiments.plan.document import AXES
+from elastream.experiments.replication.published import PublishedNumber
+from elastream.experiments.replication.results import Measure, PlanResults
+from elastream.experiments.replication.scoring import Claim, TableScore
+
+
+def tabulate(
+    results: PlanResults, numbers: Mapping[PublishedNumber, str | Measure], *, rows: Sequence[str] = ("policy",)
+) -> list[TableScore]:
+    """A table for each number and each situation, with a row for each of its labels on the axes `rows`."""
+    labels = [own for own, _ in results.runs]
+    varying = [axis for axis in AXES if len({own.get(axis) for own in labels}) > 1]
+    apart = [axis for axis in varying if axis not in rows]
+    return [
+        TableScore(
+            table=", ".join(situation.values()) or results.name,
+            quantity=quantity,
+            claims=tuple(
+                Claim(row=", ".join(row.values()), told=None, found=results.estimate(number, **situation, **row))
+                for row in _find_labels([own for own in labels if situation.items() <= own.items()], rows)
+            ),
+        )
+        for situation in _find_labels(labels, apart)
+        for quantity, number in numbers.items()
+    ]
+
+
+def _find_labels(labels: Sequence[Mapping[str, str]], axes: Sequence[str]) -> list[dict[str, str]]:
+    """What there is on some axes, in the order of the plan."""
+    found = {tuple((axis, own[axis]) for axis in axes if axis in own): None for own in labels}
+    return [dict(pairs) for pairs in found]
