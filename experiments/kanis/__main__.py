@@ -88,10 +88,10 @@ PLANS: Mapping[str, tuple[str, str, Callable[[PlanResults], list[TableScore]]]] 
     LIVE: (
         "Live on Spark, in compressed time",
         "Slots are limited to a rate by sleeping and an hour passes in two minutes, so that nothing here says how "
-        "fast Spark is: executors start in as many seconds as ever, thirty times as long beside this load, a batch every 3 s "
-        "stands for one every 90 s, autoscalers are asked every 150 s of the load and not every 15 s, and HPA sees "
-        "busy slots and not processors. All operators share one pool, so that no autoscaler can size one of them by "
-        "itself.",
+        "fast Spark is: executors start in as many seconds as ever, thirty times as long beside this load, a batch "
+        "every 3 s stands for one every 90 s, autoscalers are asked every 150 s of the load and not every 15 s, and "
+        "HPA sees busy slots and not processors. All operators share one pool, so that no autoscaler can size one of"
+        " them by itself.",
         tabulate_live,
     ),
 }  # fmt: skip
