@@ -10,12 +10,12 @@ cells. `python -m experiments.kanis` then runs what is not there yet, prints wha
 
 import argparse
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from elastream.cli import main as elastream
-from elastream.core.errors import ElastreamError
+from elastream.core.errors import BadInput, ElastreamError
 from elastream.experiments.replication.account import Account
 from elastream.experiments.replication.page import make_page
 from elastream.experiments.replication.results import PlanResults, read_results
@@ -75,6 +75,17 @@ def score(what: Evaluation, out: Path) -> Account:
     for made, content in ((PAGE, make_page(account)), (TEXT, make_text(account))):
         (out / made).write_text(content, encoding="utf-8")
     return account
+
+
+def _read(what: Evaluation, out: Path) -> Iterator[tuple[str, PlanResults]]:
+    """Of plans that were run, what they gave; those that only older code has run are told and left out."""
+    for plan in (*what.plans, *what.apart):
+        if not (out / plan / "runs").is_dir():
+            continue
+        try:
+            yield plan, read_results(what.folder / f"{plan}.yaml", out / plan)
+        except BadInput as lack:
+            print(f"left out: {lack}", file=sys.stderr)
 
 
 def _parse(what: Evaluation, name: str) -> argparse.ArgumentParser:

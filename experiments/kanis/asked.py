@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
@@ -23,16 +24,44 @@ STAGES_S = {"2 million/s": (600.0, 15_000.0), "1 million/s": (15_000.0, 29_400.0
 """Of asked-convergence.yaml, by the names that asked-sizes.yaml has for these loads."""
 USUAL: Mapping[PublishedNumber, str] = {WORKERS: "mean_wanted", LATENCY: "age_sample_mean_s"}
 LAG_P95 = COLUMNS["p95_latency_s"][1]
-RESTING = PublishedNumber(title="share of runs that come to rest")
+OF_WORKERS = PublishedNumber(title="task managers, mean, over those that it took as it ran")
+OF_LATENCY = PublishedNumber(title="time in the log, mean, over that of it as it ran")
+RESTING = PublishedNumber(title="share of runs that come to rest", most=1.0)
 CHANGES_IN_ALL = PublishedNumber(title="changes")
 IN_THE_END = PublishedNumber(title="workers in the last hour")
 NEEDED = PublishedNumber(title="fewest instances that keep the rate")
-BUSY = PublishedNumber(title="processor use, mean")
+BUSY = PublishedNumber(title="processor use, mean", most=1.0)
 
 
 def tabulate_improvements(results: PlanResults) -> list[TableScore]:
-    """Each autoscaler as it ran, and with what is proposed for it."""
-    return tabulate(results, USUAL)
+    """Each autoscaler as it ran, and with what is proposed for it: both numbers, and their quotients seed by seed."""
+    quotients = {OF_WORKERS: _compare(results, "mean_wanted"), OF_LATENCY: _compare(results, "age_sample_mean_s")}
+    scores = [
+        replace(score, claims=tuple(claim for claim in score.claims if claim.row != find_plain(claim.row)))
+        for score in tabulate(results, quotients)
+    ]
+    return [*tabulate(results, USUAL), *scores]
+
+
+def find_plain(policy: str) -> str:
+    """What an autoscaler is called without improvements: what stands before the comma."""
+    return policy.partition(",")[0]
+
+
+def _compare(results: PlanResults, number: str) -> Measure:
+    """A number of a run over that of the autoscaler as it ran, under the same load and the same seed."""
+    known = {_pair(run, labels["policy"]): run.numbers.get(number) for labels, run in results.runs}
+
+    def measure(run: StoredRun) -> float | None:
+        value, plain = run.numbers.get(number), known.get(_pair(run, find_plain(run.document["labels"]["policy"])))
+        return None if value is None or not plain else float(value) / float(plain)
+
+    return measure
+
+
+def _pair(run: StoredRun, policy: str) -> tuple[object, ...]:
+    labels = run.document["labels"]
+    return policy, labels["model"], labels["workload"], run.document["what"]["seed"]
 
 
 def tabulate_damping(results: PlanResults) -> list[TableScore]:

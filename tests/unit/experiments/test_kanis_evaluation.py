@@ -1,6 +1,7 @@
 """Kanis' published evaluation: what the thesis did not run stands beside what it did, and what it asks for is told."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -11,15 +12,17 @@ from elastream.experiments.plan.matrix import multiply
 from elastream.experiments.plan.reader import read_plan
 from elastream.experiments.replication.account import Account, Chapter
 from elastream.experiments.replication.page import make_page
+from elastream.experiments.replication.published import PublishedNumber
 from elastream.experiments.replication.results import PlanResults
 from elastream.experiments.replication.scoring import TableScore
 from elastream.experiments.replication.text import make_text
 from elastream.experiments.replication.unscored import tabulate
+from elastream.experiments.statistics import ConfidenceInterval
 from elastream.experiments.store.folder import StoredRun
 from elastream.experiments.store.identity import Identity
 from elastream.experiments.store.tables import TICKS
 from experiments.kanis.__main__ import PLANS
-from experiments.kanis.asked import find_least, tabulate_convergence, tabulate_sizes
+from experiments.kanis.asked import find_least, tabulate_convergence, tabulate_improvements, tabulate_sizes
 from experiments.kanis.rest import score_convergence
 from experiments.kanis.tables import LATENCY, TABLES, WORKERS, score_queries, score_workloads
 
@@ -123,6 +126,27 @@ def test_where_nothing_was_told_page_and_text_have_no_column_for_it() -> None:
     assert "not run by the document" not in text + page
     assert "published" not in page
     assert "cells agree" not in text + page
+
+
+def test_an_improvement_is_held_against_the_run_without_it_that_had_the_same_load_and_seed() -> None:
+    def run(policy: str, seed: int, workers: float, model: str = "Q1") -> Labelled:
+        labels = {"model": model, "workload": "cosine", "policy": policy}
+        _, found = stored(labels, mean_wanted=workers)
+        return labels, replace(found, document={"what": {"seed": seed}, "labels": labels})
+
+    runs = [run("DS2", 0, 10.0), run("DS2", 1, 20.0), run("DS2, lag", 0, 5.0), run("DS2, lag", 1, 30.0)]
+    scores = tabulate_improvements(gathered(*runs, run("DS2", 0, 1.0, "Q11"), run("DS2, lag", 0, 1.0, "Q11")))
+    # A half and one and a half; of means it would be 35 over 30.
+    assert cells(scores, "Q1", "task managers, mean, over those that it took as it ran") == {"DS2, lag": (None, 1.0)}
+    assert cells(scores, "Q1", WORKERS.title) == {"DS2": (None, 15.0), "DS2, lag": (None, 17.5)}
+
+
+def test_the_interval_of_a_share_stays_between_none_and_all() -> None:
+    runs = [stored({"model": "Q1", "policy": "a"}, mean_cpu=share) for share in (0.0, 1.0, 1.0)]
+    [score] = tabulate(gathered(*runs), {PublishedNumber(title="share", most=1.0): "mean_cpu"})
+    [claim] = score.claims
+    assert claim.found is not None
+    assert claim.found.interval == ConfidenceInterval(0.0, 1.0)
 
 
 def test_the_smallest_size_that_keeps_a_rate_is_found_among_those_that_ran() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,8 @@ class PublishedNumber:
     """Relative: repetitions of one run differ by about so much, and documents have one."""
     floor: float = 0.0
     """Absolute: what the document could not have told apart."""
+    most: float = math.inf
+    """The most that it can be; 1 for a share."""
 
     def agrees(self, told: float, found: float) -> bool:
         """Whether both say the same."""

@@ -37,9 +37,13 @@ class PlanResults:
 
     def estimate(self, number: str | Measure, **labels: str) -> Estimate | None:
         """What its repetitions say of a number; None if none of them has it, or there are none."""
-        found = [run.numbers.get(number) if isinstance(number, str) else number(run) for run in self.find(**labels)]
-        known = [float(value) for value in found if value is not None]
+        known = self.values(number, **labels)
         return estimate(known) if known else None
+
+    def values(self, number: str | Measure, **labels: str) -> list[float]:
+        """A number of all repetitions that have it."""
+        found = [run.numbers.get(number) if isinstance(number, str) else number(run) for run in self.find(**labels)]
+        return [float(value) for value in found if value is not None]
 
 
 def read_results(plan: Path, folder: Path) -> PlanResults:
