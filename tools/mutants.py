@@ -36,6 +36,36 @@ class Mutant:
 
 MUTANTS = (
     Mutant(
+        fault="settings are chosen on loads that were held out, too",
+        file="src/elastream/experiments/tuning/result.py",
+        before="best = find_best(tried, lambda one: one.score(fold.tuned))",
+        after="best = find_best(tried, lambda one: one.score(fold.tuned + fold.held_out))",
+        test="tests/unit/experiments/test_tuning.py::test_each_part_is_scored_by_what_was_chosen_on_the_others",
+    ),
+    Mutant(
+        fault="two cuts of one recording stand on either side of a search",
+        file="src/elastream/experiments/tuning/folds.py",
+        before="found[named or ",
+        after="found[label or named or ",
+        test="tests/unit/experiments/test_tuning.py::test_loads_of_one_recording_are_never_parted",
+    ),
+    Mutant(
+        fault="the cheapest settings are best, whatever they break",
+        file="src/elastream/experiments/tuning/score.py",
+        before="return self.runs - self.kept, math",
+        after="return 0 * self.kept, 0 * math",
+        test="tests/unit/experiments/test_tuning.py"
+        "::test_the_cheapest_settings_that_keep_the_promise_on_the_loads_that_are_tuned_on_are_chosen",
+    ),
+    Mutant(
+        fault="an optimiser is told nothing of what its settings came to",
+        file="src/elastream/experiments/tuning/sampler.py",
+        before="            self._study.tell(trial, badness)\n",
+        after="            self._study.tell(trial, 0.0)\n",
+        test="tests/unit/experiments/test_tuning.py"
+        "::test_an_optimiser_goes_on_with_what_it_was_told_and_asks_the_same_again",
+    ),
+    Mutant(
         fault="a leap is smoothed like everything else",
         file="src/elastream/estimators/outlook.py",
         before="        if leaps:\n",

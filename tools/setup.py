@@ -261,7 +261,7 @@ def pip_settings() -> dict[str, str]:
 def refresh_locks() -> None:
     LOG.write_text("")
     uv = find_uv()
-    extras = [f"--extra={extra}" for extra in ("lab", "kafka", "forecast")]
+    extras = [f"--extra={extra}" for extra in ("lab", "kafka", "forecast", "tune")]
     compile_lock(uv, LOCK, "pyproject.toml", *extras, "--group=dev", f"--constraint={PINS}")
     for lock, needs in OWN_NEEDS.items():
         source = PRIVATE / lock.with_suffix(".in").name

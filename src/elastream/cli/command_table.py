@@ -24,6 +24,8 @@ COMMANDS = {
         "simulate": "Run policies on a simulated application, side by side, in seconds.",
         "plan": "Check a plan: one file that says what is measured and how. `elastream experiment run` runs it.",
         "experiment": "Run the experiments of a plan, go on with them, and look at what there is.",
+        "tune": "Look for the settings of policies that cost least at the SLO, and score them on loads that they never "
+        "saw.",
         "report": "Write what the runs of a plan say as one HTML file that works offline: answer, picture, tables.",
         "produce": "Write generated events to a Kafka topic, at the rate that a workload says.",
     },

@@ -6,6 +6,7 @@ EXTRAS = {
     "rich": "cli", "typer": "cli", "yaml": "cli",
     "duckdb": "lab", "pandas": "lab", "py4j": "lab", "pyarrow": "lab", "pyspark": "lab",
     "confluent_kafka": "kafka",
+    "optuna": "tune",
     "statsmodels": "forecast",
 }  # fmt: skip
 """A module that may be missing, and the extra that brings it."""

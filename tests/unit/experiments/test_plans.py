@@ -228,5 +228,5 @@ def test_a_promise_that_the_largest_size_cannot_keep_is_told_with_the_smallest_t
 def test_the_shipped_schema_is_that_of_the_plans() -> None:
     assert read_schema() == make_schema()
     assert set(json.loads(read_schema())["properties"]) == {
-        "name", "about", "include", "draws", "open", "what", "how", "exclude", "cases",
+        "name", "about", "include", "draws", "open", "what", "how", "exclude", "cases", "search",
     }  # fmt: skip

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
@@ -12,14 +12,13 @@ from elastream.cli.commands.comparison import compare_runs
 from elastream.cli.commands.plan import PlanFile, judge_promises
 from elastream.cli.parsing.options import Json
 from elastream.cli.terminal.output import console, print_json, print_line, print_table, tell
-from elastream.cli.terminal.progress import Progress
+from elastream.cli.terminal.plan_progress import PlanProgress
 from elastream.core.errors import BadInput, ElastreamError
 from elastream.core.log import log
 from elastream.experiments.plan.checks import PlanCheck, check_plan
 from elastream.experiments.plan.document import AXES
 from elastream.experiments.plan.matrix import multiply
 from elastream.experiments.plan.reader import read_plan
-from elastream.experiments.runner.execution import Done, find_cost
 from elastream.experiments.runner.runner import CaseStatus, find_status, run_cases
 from elastream.experiments.store.folder import RunStore, StoredRun, read_environment, read_stored
 from elastream.experiments.sweep.backend import SparkSweep
@@ -107,7 +106,8 @@ def run(
         if to_run:
             cases = [one.case for one in to_run]
             with open_backend(where, store, cases, environment=environment, tell=_tell_unless(json)) as backend:
-                with _PlanProgress(to_run, quiet=json) as told:
+                with PlanProgress(quiet=json) as told:
+                    told.begin(to_run)
                     ran, failed = run_cases(
                         store, statuses, backend, plan=name, keep_journal=journals, find_least=least, tell=told.done
                     )
@@ -211,33 +211,6 @@ def diff(folder: Results, run: RunName, other: RunName, json: Json = False) -> N
         print_line(screen, f"{part}:" if names else f"{part}: the same")
         for name, (left, right) in names.items():
             print_line(screen, f"  {name}: {_spell(left)} | {_spell(right)}")
-
-
-class _PlanProgress:
-    """Progress over experiments that end in any order, by what each costs, and the first errors."""
-
-    def __init__(self, to_run: Sequence[CaseStatus], *, quiet: bool) -> None:
-        self._costs = {one.identity: find_cost(one.case.experiment) for one in to_run}
-        self._progress = Progress(1, max(sum(self._costs.values()), 1.0), quiet=quiet)
-        self._done, self._cost, self._failed, self._quiet = 0, 0.0, 0, quiet
-
-    def __enter__(self) -> Self:
-        self._progress.__enter__()
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._progress.__exit__(*error)
-
-    def done(self, done: Done) -> None:
-        """One more is over."""
-        self._done += 1
-        self._cost += self._costs[done.task.identity]
-        if done.error is not None and not self._quiet:
-            self._failed += 1
-            if self._failed <= 3:
-                tell(f"failed: {done.task.title}: {done.error}")
-        self._progress.begin(f"{self._done:,} of {len(self._costs):,}")
-        self._progress.at(self._cost)
 
 
 def _tell_unless(quiet: bool) -> Callable[[str], None]:

@@ -22,6 +22,7 @@ from elastream.experiments.plan.fields import (
     Promise,
     Share,
     SloAxis,
+    Space,
     TextAxis,
     Texts,
     TriggerAxis,
@@ -40,6 +41,7 @@ MOST_OPEN = 8
 MOST_DRAWS = 10_000
 
 MOST_REPETITIONS = 10_000
+MOST_TRIALS, MOST_FOLDS = 10_000, 100
 TICK_S, DURATION_S = 5.0, 140 * 60.0
 
 
@@ -167,6 +169,37 @@ class Draws(_Part):
         return self
 
 
+class Search(_Part):
+    """Which settings of policies `elastream tune` looks for, and how."""
+
+    settings: dict[str, Annotated[dict[str, Space], Field(min_length=1)]] = Field(
+        description="policy -> setting -> range, or list of choices", min_length=1
+    )
+    by: Literal["grid", "random", "optuna"] = Field(default="random", description="how settings are picked")
+    trials: Annotated[int, Field(ge=2, le=MOST_TRIALS, strict=True)] = Field(
+        default=30,
+        description="settings that are tried of each policy on each part of the loads, those of the plan among them",
+    )
+    folds: Annotated[int, Field(ge=1, le=MOST_FOLDS, strict=True)] | None = Field(
+        default=None, description="loads are dealt into so many parts, and each is scored by what was tuned on others"
+    )
+    held_out: Texts = Field(
+        default=[], alias="held-out", description="loads that are scored and never tuned on, by label, with * and ?"
+    )
+    recordings: dict[str, Texts] = Field(
+        default={}, description="recording -> loads that were cut from it, with * and ?; they are never parted"
+    )
+    seed: Annotated[int, Field(ge=0, lt=2**32, strict=True)] = Field(
+        default=0, description="of what is picked and dealt by chance"
+    )
+
+    @model_validator(mode="after")
+    def _has_one_kind_of_parts(self) -> Search:
+        if self.held_out and self.folds is not None:
+            raise ValueError("it has both folds and held-out; one of them says which loads are not tuned on")
+        return self
+
+
 class PlanDocument(Draws):
     """A plan as it stands in its file, with what it includes."""
 
@@ -179,6 +212,7 @@ class PlanDocument(Draws):
     how: How
     exclude: list[Exclusion] = Field(default=[], description="what the lists multiply to and is not run")
     cases: list[Override] = Field(default=[], description="values for some of the experiments only")
+    search: Search | None = Field(default=None, description="settings of policies that `elastream tune` looks for")
 
 
 def matches(where: Mapping[str, Sequence[str]], labels: Mapping[str, str]) -> bool:

@@ -15,7 +15,7 @@ from elastream.core.bounds import parse_bounds
 from elastream.core.callform import parse_call
 from elastream.core.errors import BadInput
 from elastream.core.observation import Trigger
-from elastream.core.quantity import parse_quantity
+from elastream.core.quantity import Quantity, parse_quantity
 from elastream.core.slo import SHARE, Slo
 from elastream.experiments.experiment import NamedSettings
 from elastream.experiments.named_settings import choose_guards, parse_faults, parse_policy, read_arguments
@@ -181,6 +181,32 @@ def read_range(value: object) -> tuple[float, float]:
     return ends[0].value, ends[1].value
 
 
+@dataclass(frozen=True, slots=True)
+class SettingSpace:
+    """Where a setting is looked for: between two ends, or among choices."""
+
+    ends: tuple[Quantity, Quantity] | None = None
+    choices: tuple[str | int | float | bool, ...] = ()
+
+
+def read_space(value: object) -> SettingSpace:
+    """`10s..120s`, or a list of choices."""
+    if isinstance(value, list):
+        if len(value) < 2 or not all(isinstance(one, str | int | float) for one in value):
+            raise BadInput(f"found {value!r}; it must be a range such as 10s..120s, or a list of two values or more")
+        if len({str(one) for one in value}) < len(value):
+            raise BadInput("a value stands twice in it")
+        return SettingSpace(choices=tuple(value))
+    low, sign, high = str(value).partition("..")
+    try:
+        ends = parse_quantity(low), parse_quantity(high)
+    except BadInput:
+        ends = None
+    if not sign or ends is None or ends[0].unit != ends[1].unit or not ends[0].value < ends[1].value:
+        raise BadInput(f"found {value!r}; it must be a range such as 10s..120s, or a list of two values or more")
+    return SettingSpace(ends=ends)
+
+
 def read_policy(value: object) -> NamedSettings:
     """`ds2(headroom=1.2)`."""
     return parse_policy(read_text(value))
@@ -226,6 +252,7 @@ Share = Annotated[float, One(read_share, ("string", "number"))]
 Factor = Annotated[float, One(read_factor, ("number",))]
 Count = Annotated[int, One(read_count, ("integer",))]
 ValueRange = Annotated[tuple[float, float], One(read_range)]
+Space = Annotated[SettingSpace, One(read_space, ("string", "array"))]
 Bounds = Annotated[tuple[int, int], One(read_bounds, ("string", "integer"))]
 TriggerTime = Annotated[Trigger, One(read_trigger, ("string", "number"))]
 Promise = Annotated[Slo, One(read_slo, ("string", "number"))]
