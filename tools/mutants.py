@@ -66,6 +66,20 @@ MUTANTS = (
         "::test_an_optimiser_goes_on_with_what_it_was_told_and_asks_the_same_again",
     ),
     Mutant(
+        fault="what stands in for a signal is named and not explained",
+        file="src/elastream/cli/commands/policies.py",
+        before="for signal in (need.signal, *need.stand_ins)):",
+        after="for signal in (need.signal,)):",
+        test="tests/unit/test_cli_lists.py::test_a_policy_shows_its_settings_and_needs",
+    ),
+    Mutant(
+        fault="what a policy departs in is one paragraph without an end",
+        file="src/elastream/cli/commands/policies.py",
+        before='for part in re.split(r"\\n\\s*\\n|\\n(?=\\s*- )", text)]',
+        after='for part in text.split("\\n\\n")]',
+        test="tests/unit/test_cli_lists.py::test_what_a_policy_departs_in_is_told_item_by_item",
+    ),
+    Mutant(
         fault="a leap is smoothed like everything else",
         file="src/elastream/estimators/outlook.py",
         before="        if leaps:\n",

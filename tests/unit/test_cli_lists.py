@@ -47,7 +47,16 @@ def test_a_policy_shows_its_settings_and_needs(capsys: pytest.CaptureFixture[str
     assert high == {"name": "high", "type": "number", "required": False, "default": 0.8, "doc": high["doc"]}
     assert shown["needs"] == [{"signal": "worker-cpu", "stand_ins": ["busy-slots"]}]
     assert main(["policies", "threshold"]) == 0
-    assert "above this, one worker more" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "above this, one worker more" in told
+    assert "worker-cpu  worker   share of its slots  processor use; its source is named beside it" in told
+    assert "busy-slots  pool     slot-s, total" in told
+
+
+def test_what_a_policy_departs_in_is_told_item_by_item(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["policies", "ds2"]) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert len([line for line in told if line.startswith("- ")]) > 3
 
 
 def test_a_misspelt_policy_gets_the_nearest_one(capsys: pytest.CaptureFixture[str]) -> None:

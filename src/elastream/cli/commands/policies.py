@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +15,7 @@ from elastream.cli.parsing.options import Json
 from elastream.cli.terminal.output import console, print_json, print_table
 from elastream.cli.terminal.settings_table import default_text, print_settings, settings_json
 from elastream.core.needs import fit
+from elastream.core.signals import GLOSSARY
 from elastream.policies import policies as known
 from elastream.policies.micro_batches import find_command, find_error
 from elastream.registry.settings import shown_name
@@ -144,24 +146,32 @@ def _module_doc(name: str) -> str:
     return (sys.modules[known.get(name).__module__].__doc__ or "").strip()
 
 
+def _paragraphs(text: str) -> list[str]:
+    """Paragraphs and items of lists, a line for each."""
+    return [" ".join(part.split()) for part in re.split(r"\n\s*\n|\n(?=\s*- )", text)]
+
+
 def _show(name: str, *, json: bool) -> None:
     settings, fits = known.settings(name), _fits(name)
-    about = " ".join(_module_doc(name).split())
-    needs = _needs(name)
+    about, needs = _paragraphs(_module_doc(name)), _needs(name)
     if json:
-        shown: dict[str, Any] = {"name": name, "doc": known.doc(name), "about": about, "platforms": fits}
+        shown: dict[str, Any] = {"name": name, "doc": known.doc(name), "about": " ".join(about), "platforms": fits}
         shown |= {"on_micro_batches": find_error(name), "needs": _needs_json(needs)}
         print_json({**shown, "settings": settings_json(settings)})
         return
     screen = console()
     screen.print(Text.assemble((name, "bold"), f": {known.doc(name)}"))
-    screen.print(Text(about, style="dim"))
+    for paragraph in about:
+        screen.print(Text(paragraph, style="dim"))
     screen.print()
     for platform, sentence in fits.items():
         screen.print(f"on {platform}: {sentence}")
     screen.print(f"on micro-batches: {find_error(name) or 'not measured'}")
     screen.print(f"needs: {'; '.join(_need_text(need) for need in needs) or 'nothing'}")
     screen.print()
+    if needs:
+        print_table(screen, _signals(needs))
+        screen.print()
     print_settings(screen, settings)
 
 
@@ -194,6 +204,14 @@ def _lacking(name: str, provides: AbstractSet[Signal]) -> list[Signal]:
 
 def _need_text(need: Need) -> str:
     return f"{need.signal}" + (f" (or {', '.join(need.stand_ins)})" if need.stand_ins else "")
+
+
+def _signals(needs: Sequence[Need]) -> Table:
+    """What the signals that are needed say, and those that may stand in."""
+    table = _table("signal", "of each", "in", "meaning")
+    for signal in dict.fromkeys(signal for need in needs for signal in (need.signal, *need.stand_ins)):
+        table.add_row(signal, *GLOSSARY[signal])
+    return table
 
 
 def _needs_json(needs: tuple[Need, ...]) -> list[dict[str, Any]]:
