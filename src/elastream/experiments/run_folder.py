@@ -19,14 +19,11 @@ from pathlib import Path
 
 from elastream.core.errors import BadInput
 from elastream.core.sanitizer import sanitizer
-from elastream.evaluation.recorded import read_series
-from elastream.evaluation.summary import summarise
-from elastream.experiments.experiment import NamedSettings, parse_experiment
+from elastream.experiments.experiment import NamedSettings
 from elastream.experiments.run import Run
 from elastream.journal.format import describe
-from elastream.journal.reader import read
 from elastream.journal.writer import Recorder, journal_files
-from elastream.simulator.run import ExactFigures, Simulation
+from elastream.simulator.run import Simulation
 
 JOURNAL, SUMMARY, SERIES, PAGE = "journal", "summary.json", "series.csv", "run.html"
 
@@ -123,23 +120,3 @@ def write_results(run: Run, more: Mapping[str, object]) -> None:
         table = csv.DictWriter(file, fieldnames=list(rows[0]) if rows else [], lineterminator="\n")
         table.writeheader()
         table.writerows(rows)
-
-
-def read_run(folder: Path) -> Run:
-    """A run from its folder: what was run from its summary, its numbers from its journal."""
-    try:
-        document = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as wrong:
-        raise BadInput(f"{folder / SUMMARY}: cannot be read: {wrong}") from None
-    if not isinstance(document, dict) or "experiment" not in document:
-        raise BadInput(f"{folder / SUMMARY}: no experiment in it; an older version has written it, so run it again")
-    series = read_series(read(find_journal(folder))).series
-    exact = document.get("exact")
-    return Run(
-        experiment=parse_experiment(document["experiment"]),
-        series=series,
-        summary=summarise(series),
-        exact=ExactFigures(**exact) if exact is not None else None,
-        form=document.get("form"),
-        folder=folder,
-    )
