@@ -66,6 +66,13 @@ MUTANTS = (
         "::test_an_optimiser_goes_on_with_what_it_was_told_and_asks_the_same_again",
     ),
     Mutant(
+        fault="the help writes a value behind a flag of a command in a group",
+        file="src/elastream/cli/command_table.py",
+        before="            one.cls = OneCommand\n",
+        after="            pass\n",
+        test="tests/unit/test_cli_help.py::test_a_flag_does_not_look_as_if_a_value_followed",
+    ),
+    Mutant(
         fault="what stands in for a signal is named and not explained",
         file="src/elastream/cli/commands/policies.py",
         before="for signal in (need.signal, *need.stand_ins)):",

@@ -56,6 +56,14 @@ def test_every_value_is_called_by_a_word_that_means_the_same_everywhere() -> Non
     assert {where: word for where, word in found.items() if word not in WORDS} == {}
 
 
+@pytest.mark.parametrize("call", [[], ["simulate"], ["experiment"], ["experiment", "run"], ["cluster", "down"]])
+def test_a_flag_does_not_look_as_if_a_value_followed(call: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*call, "--help"]) == 0
+    told = capsys.readouterr().out
+    assert "--help" in told
+    assert "bool" not in told.lower()
+
+
 def test_an_option_with_one_name_has_one_word() -> None:
     found: dict[str, set[str | None]] = {}
     for where, word in all_values():

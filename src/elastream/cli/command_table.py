@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 COMMANDS = {
     "Your job": {
@@ -47,10 +47,26 @@ COMMANDS = {
 """Panel of the help -> command -> the first sentence of its own help."""
 
 
-class CommandGroup(TyperGroup):
+# Typer brings a copy of click in newer versions and uses click itself in older ones: no type has both.
+class OneCommand(TyperCommand):
+    """Its flags stand without a word for a value."""
+
+    def get_params(self, ctx: Any) -> Any:
+        """Its options and arguments, `--help` among them."""
+        return _without_values(super().get_params(ctx))
+
+
+class SeveralCommands(TyperGroup):
+    """The same of several commands."""
+
+    def get_params(self, ctx: Any) -> Any:
+        """Its own options, `--help` among them."""
+        return _without_values(super().get_params(ctx))
+
+
+class CommandGroup(SeveralCommands):
     """Lists what was added to it, and runs the command itself in place of what stands for it there."""
 
-    # Typer brings a copy of click in newer versions and uses click itself in older ones: no type has both.
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The name of the command that is called, the command, and what is left of the line."""
         name, listed, rest = super().resolve_command(ctx, args)
@@ -69,10 +85,21 @@ def load_command(name: str) -> Any:
     module = import_module(f"elastream.cli.commands.{name}")
     found = getattr(module, name)
     if isinstance(found, typer.Typer):
+        found.info.cls = SeveralCommands
+        for one in found.registered_commands:
+            one.cls = OneCommand
         return typer.main.get_command(found)
     alone = typer.Typer(rich_markup_mode="rich", add_completion=False)
-    alone.command(name, context_settings=getattr(module, "CONTEXT", None))(found)
+    alone.command(name, cls=OneCommand, context_settings=getattr(module, "CONTEXT", None))(found)
     return typer.main.get_command(alone)
+
+
+def _without_values(parameters: Any) -> Any:
+    """Newer versions of Typer write <bool> behind a flag, as if a value were to follow."""
+    for one in parameters:
+        if getattr(one, "is_flag", False):
+            one.metavar = ""
+    return parameters
 
 
 def _listed() -> None:
