@@ -9,8 +9,9 @@ from typing import Self
 
 from elastream.daemons.child_processes import end_with_parent
 from elastream.daemons.java import java_home
+from elastream.daemons.ports import LOOPBACK
 from elastream.daemons.processes import command_line, descendants, process
-from elastream.development.cluster.daemon_settings import LOOPBACK, daemon_environment
+from elastream.development.cluster.daemon_settings import daemon_environment
 from elastream.development.cluster.folder import ClusterFolder
 from elastream.development.cluster.local_cluster import LocalCluster, spark_home
 from elastream.development.cluster.supervisor import DEPLOY

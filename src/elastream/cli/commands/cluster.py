@@ -9,6 +9,7 @@ import typer
 from elastream.cli.parsing.options import Json
 from elastream.cli.terminal.daemons import option, stop_and_tell, tell_status
 from elastream.cli.terminal.output import console, print_json, tell
+from elastream.daemons.ports import LOOPBACK
 from elastream.development.cluster.finder import NAME
 from elastream.development.cluster.folder import ClusterError, ClusterFolder, standing_folder
 from elastream.development.cluster.local_cluster import ClusterSettings, spark_home
@@ -78,7 +79,7 @@ def up(
     name = NAME if folder is None else str(folder)
     screen.print(f"run on it: elastream run --master {shlex.quote(name)} JOB.py", soft_wrap=True)
     screen.print(
-        f"submit to it: SPARK_LOCAL_IP=127.0.0.1 spark-submit --properties-file {where.driver_file} JOB.py",
+        f"submit to it: SPARK_LOCAL_IP={LOOPBACK} spark-submit --properties-file {where.driver_file} JOB.py",
         soft_wrap=True,
     )
     screen.print(f"stop it: elastream cluster down{option(folder)}", soft_wrap=True)

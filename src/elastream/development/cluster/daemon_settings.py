@@ -6,10 +6,10 @@ import shlex
 import sys
 from collections.abc import Mapping
 
+from elastream.daemons.ports import LOOPBACK
 from elastream.daemons.private_folder import write_private
 from elastream.development.cluster.folder import SECRET, ClusterFolder
 
-LOOPBACK = "127.0.0.1"
 # Comes with Spark 4, and shows a page only to those who sign their request.
 PAGE_FILTER = "org.apache.spark.ui.JWSFilter"
 PAGE_KEY = f"spark.{PAGE_FILTER}.param.secretKey"

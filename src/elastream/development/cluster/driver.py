@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from elastream.daemons.java import java_home
-from elastream.development.cluster.daemon_settings import LOOPBACK, read_properties
+from elastream.daemons.ports import LOOPBACK
+from elastream.development.cluster.daemon_settings import read_properties
 from elastream.development.cluster.folder import DRIVER_FILE, SECRET, ClusterError, ClusterFolder
 
 SUBMIT_ARGS = "PYSPARK_SUBMIT_ARGS"

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from elastream.daemons.child_processes import Children
+from elastream.daemons.ports import LOOPBACK
 from elastream.daemons.processes import this_process
 from elastream.daemons.supervisor import Pause, main
 from elastream.development.cluster.daemon_settings import (
-    LOOPBACK,
     daemon_environment,
     page_key,
     write_daemon_settings,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Annotated
@@ -110,27 +111,21 @@ def read_text(value: object) -> str:
 
 def read_duration(value: object) -> float:
     """Seconds, from `90s`, `2h` or a plain number."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise BadInput(f"found {value!r}; it must be a duration such as 90s, 140m or 2h")
-    try:
-        quantity = parse_quantity(str(value))
-    except BadInput:
-        quantity = None
-    if quantity is None or quantity.unit == "%" or quantity.value <= 0:
-        raise BadInput(f"found {value!r}; it must be a duration longer than 0, such as 90s, 140m or 2h")
-    return quantity.value
+    return _read_above_0(value, "%", "a duration longer than 0, such as 90s, 140m or 2h")
 
 
 def read_share(value: object) -> float:
     """A share above 0, from `80%` or 0.8."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise BadInput(f"found {value!r}; it must be a share such as 80% or 0.8")
-    try:
-        quantity = parse_quantity(str(value))
-    except BadInput:
-        quantity = None
-    if quantity is None or quantity.unit == "s" or quantity.value <= 0:
-        raise BadInput(f"found {value!r}; it must be a share above 0, such as 80% or 0.8")
+    return _read_above_0(value, "s", "a share above 0, such as 80% or 0.8")
+
+
+def _read_above_0(value: object, other_unit: str, wanted: str) -> float:
+    quantity = None
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
+        with suppress(BadInput):
+            quantity = parse_quantity(str(value))
+    if quantity is None or quantity.unit == other_unit or quantity.value <= 0:
+        raise BadInput(f"found {value!r}; it must be {wanted}")
     return quantity.value
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from elastream.core.errors import BadInput
 from elastream.daemons.java import java_home
+from elastream.daemons.ports import LOOPBACK
 from elastream.development.cluster.daemon_settings import JAVA_OPTIONS, LITTLE_WORK
 from elastream.development.cluster.driver import DriverEnvironment, settings_for_driver
 from elastream.development.cluster.finder import Master
@@ -20,7 +21,6 @@ from elastream.jobs.local import log_to_file
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-LOOPBACK = "127.0.0.1"
 PACKED = "environment"
 """Under which name executors unpack a Python environment."""
 
