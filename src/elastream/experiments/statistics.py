@@ -70,7 +70,7 @@ def estimate(values: Sequence[float], *, least: float = -math.inf, most: float =
 
 
 def estimate_share(values: Sequence[float]) -> Estimate:
-    """A share of cases, of which each is 1 or 0 (or one half), with Wilson's interval: it has a width where all agree."""
+    """A share of cases, each 1 or 0 (or a half), with Wilson's interval, which has a width where all agree too."""
     number, share, z = len(values), sum(values) / len(values), NormalDist().inv_cdf((1 + SURE) / 2)
     middle = (share + z**2 / (2 * number)) / (1 + z**2 / number)
     reach = z * math.sqrt(share * (1 - share) / number + z**2 / (4 * number**2)) / (1 + z**2 / number)

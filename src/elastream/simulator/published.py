@@ -309,12 +309,12 @@ _BOARDS_MS = {
     "stockholm": 200.0,
     "helsinki": 300.0,
 }
-"""From the public code: seven nodes and the delay of each; there the fourth has another number, which shifts the rest."""
+"""From the public code: the delay of each of seven nodes; there the fourth has another one, which shifts the rest."""
 
 
 def _gesscale_boards(*, knows_network: bool) -> DataflowModel:
-    """The taxi job of table III. Scaling, the cost of delays and of idling processors and their scatter are not told:
-    here stands the middle of the ranges that `experiments/gesscale` draws them from."""
+    """The taxi job of table III. Scaling, what delays cost, idling and the scatter of processor use are not told: here
+    stands the middle of the ranges that `experiments/gesscale` draws them from."""
     nodes = tuple(_BOARDS_MS)
     nearest = OperatorModel(
         name="nearest",
@@ -330,7 +330,7 @@ def _gesscale_boards(*, knows_network: bool) -> DataflowModel:
     pool = replace(WARM, min_workers=2, max_workers=7, initial_workers=2, cpu_noise=0.2)
     return DataflowModel(
         name="gesscale-near" if knows_network else "gesscale-anywhere",
-        doc=f"Gesscale's boards, workers begin {'on the nearest' if knows_network else 'anywhere'}; made for table III",
+        doc=f"Gesscale's table III on seven boards; workers begin {'on the nearest' if knows_network else 'anywhere'}",
         logs=(LogModel(name="rides"),),
         operators=(nearest,),
         pools={"nearest": pool},
