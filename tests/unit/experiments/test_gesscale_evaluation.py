@@ -114,6 +114,7 @@ def test_an_order_holds_in_a_world_if_every_step_of_it_does_and_a_tie_speaks_for
     cost = claims({("1", 0): as_told, ("1", 1): as_told, ("2", 0): turned, ("2", 1): as_told}, "cost")
     shares = {row: claim.found.mean for row, claim in cost.items() if claim.found}
     # Seeds of one draw are one case: the second draw is as told in half of its boards.
+    assert {claim.found.repetitions for claim in cost.values() if claim.found} == {2}
     assert shares["the whole order"] == 0.75
     assert shares["Gesscale below THR-NLAware"] == 0.75
     assert shares["THR-NLAware below MDL-NLUnaware"] == 1.0
