@@ -7,10 +7,15 @@ from pathlib import Path
 from elastream.experiments.replication.account import Account, Chapter
 from elastream.experiments.replication.results import PlanResults
 from elastream.experiments.replication.scoring import TableScore
-from experiments.daedalus.averages import score_averages, score_kafka_streams, score_phoebe, score_phoebe_drawn
+from experiments.daedalus.averages import (
+    score_averages,
+    score_kafka_streams,
+    score_phoebe,
+    score_phoebe_drawn,
+    score_skew,
+)
 from experiments.daedalus.capacity import score_capacity
 from experiments.daedalus.recoveries import score_failures, score_recoveries, score_targets
-from experiments.daedalus.skew import score_skew
 from experiments.replication import Evaluation, evaluate
 
 FOLDER = Path(__file__).parent

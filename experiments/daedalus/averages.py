@@ -8,6 +8,7 @@ from statistics import fmean
 from elastream.experiments.replication.published import PublishedNumber, read_published, read_value
 from elastream.experiments.replication.results import Measure, PlanResults
 from elastream.experiments.replication.scoring import Claim, TableScore
+from elastream.experiments.replication.unscored import tabulate
 from elastream.experiments.statistics import Estimate, estimate
 from elastream.experiments.store.folder import StoredRun
 from experiments.daedalus.numbers import LATENCY, LONGEST, SAVED, TABLES, WORKERS, find_latency, read_decisions
@@ -57,6 +58,11 @@ def score_phoebe(results: PlanResults) -> list[TableScore]:
 def score_phoebe_drawn(results: PlanResults) -> list[TableScore]:
     """The same under other sines: what is saved, in the mean of all draws."""
     return [_score_savings("Section 4.7, whatever the sine", "ysb_sine", "Yahoo", results)]
+
+
+def score_skew(results: PlanResults) -> list[TableScore]:
+    """What another share of the most frequent key does to HPA: a table for each policy."""
+    return tabulate(results, {WORKERS: "mean_wanted", LATENCY: find_latency}, rows=("model",))
 
 
 def _score(engine: str, job: str, results: PlanResults) -> Iterator[TableScore]:

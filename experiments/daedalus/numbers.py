@@ -17,8 +17,8 @@ TABLES = Path(__file__).parent / "tables"
 WORKERS = PublishedNumber(title="workers, mean", floor=0.5)
 LATENCY = PublishedNumber(title="p95 of latency, mean over time, s", floor=0.5)
 LONGEST = PublishedNumber(title="longest p95 of latency, s", floor=5.0)
-SAVED = PublishedNumber(title="share of workers that Daedalus saves", floor=0.05)
-SHARE = PublishedNumber(title="share of cases", tolerance=0.0, floor=0.1)
+SAVED = PublishedNumber(title="share of workers that Daedalus saves", floor=0.05, most=1.0)
+SHARE = PublishedNumber(title="share of cases", tolerance=0.0, floor=0.1, most=1.0)
 """What a document says is so `almost always`, `typically` or in words without a number is told as 1."""
 
 

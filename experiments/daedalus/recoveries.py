@@ -12,6 +12,7 @@ from elastream.evaluation.predictions import find_recovery
 from elastream.experiments.replication.published import PublishedNumber
 from elastream.experiments.replication.results import PlanResults
 from elastream.experiments.replication.scoring import Claim, TableScore
+from elastream.experiments.replication.unscored import tabulate
 from elastream.experiments.statistics import Estimate, estimate, estimate_share
 from elastream.experiments.store.folder import StoredRun
 from experiments.daedalus.numbers import LATENCY, SHARE, WORKERS, find_latency, read_decisions, read_ticks
@@ -80,15 +81,10 @@ def score_recoveries(results: Sequence[PlanResults]) -> list[TableScore]:
 
 def score_targets(results: PlanResults) -> list[TableScore]:
     """What another recovery target does."""
+    scores = tabulate(results, {WORKERS: "mean_wanted", LATENCY: find_latency})
     labels = list(dict.fromkeys(labels["policy"] for labels, _ in results.runs))
-    scores: list[TableScore] = []
     for model in dict.fromkeys(labels["model"] for labels, _ in results.runs):
         sizes = {label: results.estimate("mean_wanted", model=model, policy=label) for label in labels}
-        late = {label: results.estimate(find_latency, model=model, policy=label) for label in labels}
-        table = f"Recovery target, {model}"
-        for quantity, cells in ((WORKERS, sizes), (LATENCY, late)):
-            claims = tuple(Claim(row=row, told=None, found=found) for row, found in cells.items())
-            scores.append(TableScore(table=table, quantity=quantity, claims=claims))
         words = tuple(
             Claim(row=f"{low} takes no fewer workers than {high}", told=1.0, found=_compare(sizes[low], sizes[high]))
             for low, high in pairwise(labels)
