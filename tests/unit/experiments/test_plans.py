@@ -148,7 +148,7 @@ WRONG = {
         "2: what.model: unknown model 'windowed-cont'; did you mean 'windowed-count'?",
     ),
     "repetitions: 2": ("repetitions: 0", "11: how.repetitions: input should be greater than or equal to 1; found 0"),
-    "how:\n": ("how:\n  platform: flink\n", "8: how.platform: input should be 'simulator' or 'spark'; found 'flink'"),
+    "how:\n": ("how:\n  platform: flink\n", "8: how.platform: there is no 'flink'; known: simulator, spark"),
     "model: windowed-count": (
         "job: yahoo",
         " yahoo, calm, 30s, 1..12, 5s, 10m, threshold: how.platform: found simulator; a job runs on spark",
@@ -222,7 +222,26 @@ def test_a_promise_that_the_largest_size_cannot_keep_is_told_with_the_smallest_t
     }  # fmt: skip
     for one in found:
         assert one.least_s is not None
-        assert 1.0 < one.least_s < 120.0
+        for bound_s, load in ((one.least_s, []), (one.least_s - 1.0, [one.workload])):
+            again = check_plan(multiplied(tmp_path, PLAN.replace("[30s, 95% within 2m]", f"{bound_s}s")))
+            cases = [case for case in again.cases if case.labels["workload"] == one.workload]
+            assert [other.workload for other in find_impossible(cases)] == load
+
+
+def test_of_a_load_that_is_too_much_no_bound_is_named_that_would_not_be_kept(tmp_path: Path) -> None:
+    """Most of its records are never committed, and so have no delay."""
+    text = PLAN.replace("constant(10k)", "900k").replace("[30s, 95% within 2m]", "30s")
+    [found] = find_impossible(check_plan(multiplied(tmp_path, text)).cases)
+    assert found.sentence() == (
+        "windowed-count, calm: the largest size does not keep 99 % of records within 30 s; it falls behind, so that no "
+        "bound can be named"
+    )
+
+
+def test_a_word_that_is_none_of_those_that_may_stand_there_gets_the_nearest(tmp_path: Path) -> None:
+    assert problems(tmp_path, PLAN.replace("how:\n", "how:\n  platform: sparc\n")) == [
+        "plan.yaml:8: how.platform: there is no 'sparc'; did you mean 'spark'?"
+    ]
 
 
 def test_the_shipped_schema_is_that_of_the_plans() -> None:

@@ -14,7 +14,7 @@ from elastream.experiments.experiment import Experiment, SimulatedModel
 from elastream.experiments.named_settings import parse_policy
 from elastream.experiments.plan.blame import Problems
 from elastream.experiments.plan.matrix import Case, Matrix
-from elastream.experiments.simulated import SimulatedSetup, set_up_simulation
+from elastream.experiments.simulated import set_up_simulation
 
 Tell = Callable[[int, int], None]
 """How many of how many are done."""
@@ -37,12 +37,14 @@ class Impossible:
     workload: str
     promised: str
     least_s: float | None
-    """The smallest bound that it keeps; None: it does not keep up at all."""
+    """The smallest bound that it keeps, in whole seconds; None: it falls behind, and no bound can be named."""
 
     def sentence(self) -> str:
         """One line for a person."""
-        least = None if self.least_s is None else spell_seconds(math.ceil(self.least_s))
-        best = "nor any other" if least is None else f"the smallest bound that it keeps is {least}"
+        if self.least_s is None:
+            best = "it falls behind, so that no bound can be named"
+        else:
+            best = f"the smallest bound that it keeps is {spell_seconds(self.least_s)}"
         return f"{self.subject}, {self.workload}: the largest size does not keep {self.promised}; {best}"
 
 
@@ -144,16 +146,21 @@ def _largest(experiment: Experiment) -> Experiment:
 
 
 def _judge_largest(experiment: Experiment, case: Case) -> list[Impossible]:
-    setup: SimulatedSetup = set_up_simulation(experiment)
     slo = experiment.slo
     assert slo is not None
-    simulation = setup.simulation()
-    kept = simulation.run().summary.slo_kept
-    if kept is not False:
+    simulation = set_up_simulation(experiment).simulation()
+    if simulation.run().summary.slo_kept is not False:
         return []
     parts = simulation.platform.engine.delays
-    least_s = float(quantiles(parts, (slo.share,))[0]) if parts else None
+    least_s = float(math.ceil(quantiles(parts, (slo.share,))[0])) if parts else None
+    # What was never committed has no delay: of a load that is too much, only the first records would be counted.
+    if least_s is not None and not _keeps(replace(experiment, slo=replace(slo, delay_s=least_s))):
+        least_s = None
     return [Impossible(_subject(case), case.labels.get("workload", ""), slo.sentence(), least_s)]
+
+
+def _keeps(experiment: Experiment) -> bool:
+    return set_up_simulation(experiment).simulation().run().summary.slo_kept is True
 
 
 def _policy(case: Case) -> str:

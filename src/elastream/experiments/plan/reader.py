@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -175,6 +176,9 @@ def _tell(error: ErrorDetails, content: object, places: Mapping[KeyPath, Place],
     if error["type"] == "missing":
         return f"{where}: {name}: this key is missing"
     found = error["input"]
+    if error["type"] == "literal_error":
+        known = re.findall(r"'([^']*)'", error.get("ctx", {}).get("expected", ""))
+        return f"{where}: {name}: there is no {found!r}{suggestion(str(found), known)}"
     told = f"; found {found!r}" if isinstance(found, str | int | float) and error["type"] != "value_error" else ""
     return f"{where}: {name or 'plan'}: {text[:1].lower()}{text[1:]}{told}"
 
