@@ -23,6 +23,7 @@ COMMANDS: dict[str, tuple[list[str], str | None]] = {
     "experiment": (["list", "runs"], "lab"),
     "report": (["runs"], "lab"),
     "tune": (["plan.yaml"], "lab"),
+    "bundle": (["runs"], "lab"),
     "simulate": (["--duration", "5m", "--out", "runs"], None),
     "why": (["runs/lag-proportional"], None),
     "page": (["runs/lag-proportional"], None),
@@ -88,7 +89,7 @@ def test_the_help_of_every_command_that_lacks_an_extra_is_shown_or_says_which(tm
     assert {name: told for name, told in found["told"].items() if told != [0, ""]} == {
         # Results of experiments are tables of pyarrow throughout.
         name: [2, f"elastream: {name} needs pyarrow: pip install 'elastream[lab]'\n"]
-        for name in ("experiment", "report", "tune")
+        for name in ("experiment", "report", "tune", "bundle")
     }
 
 

@@ -27,6 +27,7 @@ COMMANDS = {
         "tune": "Look for the settings of policies that cost least at the SLO, and score them on loads that they never "
         "saw.",
         "report": "Write what the runs of a plan say as one HTML file that works offline: answer, picture, tables.",
+        "bundle": "Pack a folder of runs into one archive that others can cite, and run again with one command.",
         "produce": "Write generated events to a Kafka topic, at the rate that a workload says.",
     },
     "Catalogues": {

@@ -252,8 +252,7 @@ def test_loads_of_one_recording_are_never_parted(tmp_path: Path) -> None:
          "number"),
         (("  lag-proportional: {", "  lag-proportionl: {"),
          "plan.yaml:12: search.settings: how.policy has no 'lag-proportionl'; did you mean 'lag-proportional'?"),
-        (("by: grid", "by: girds"), "plan.yaml:13: search.by: input should be 'grid', 'random' or 'optuna'; found "
-         "'girds'"),
+        (("by: grid", "by: girds"), "plan.yaml:13: search.by: there is no 'girds'; did you mean 'grid'?"),
         (("trials: 6", "trails: 6"), "plan.yaml:14: search: there is no 'trails'; did you mean 'trials'?"),
         (("trials: 6", "trials: 6\n  held-out: [x]"),
          "plan.yaml:15: search.held-out: there is no load 'x'; known: a, b, c, d"),

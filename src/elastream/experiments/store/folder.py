@@ -25,6 +25,7 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from elastream.core.errors import BadInput, ElastreamError, JournalError
 from elastream.core.sanitizer import sanitizer
+from elastream.experiments.plan.placed import name_absolutely, place_content
 from elastream.experiments.plan.reader import Plan
 from elastream.experiments.run_folder import JOURNAL
 from elastream.experiments.store.identity import Identity, name_code, parse_identity
@@ -108,8 +109,8 @@ class RunStore:
             shutil.rmtree(partial, ignore_errors=True)
 
     def keep_plan(self, plan: Plan) -> None:
-        """Write down what is run, as one document."""
-        text = json.dumps(plan.content, indent=2)
+        """Write down what is run, as one document that can be run from where it lies."""
+        text = json.dumps(place_content(plan, name_absolutely), indent=2)
         try:
             (self.folder / PLAN).write_text(f"# {plan.name}\n{text}\n", encoding="utf-8")
         except OSError as wrong:

@@ -92,6 +92,6 @@ def relocate(experiment: Mapping[str, Any], files: Mapping[str, str], root: Path
     for path in sorted(files, key=len, reverse=True):
         place = str(root / files[path])
         workload = workload.replace(path, place)
-        if subject["model"] == path:
+        if subject.get("model") == path:
             subject = {**subject, "model": place}
     return {**experiment, "workload": workload, "subject": subject}

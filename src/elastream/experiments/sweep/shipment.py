@@ -53,7 +53,7 @@ def pack_plan(folder: Path, experiments: Sequence[Experiment]) -> PlanShipment:
             if not path.is_relative_to(ROOT) and text not in files:
                 files[text] = f"{INPUTS}/{len(files)}-{path.name}"
                 members[files[text]] = path
-    return PlanShipment(_write(folder, PLAN, members | _find_code(experiments)), files)
+    return PlanShipment(_write(folder, PLAN, members | find_code_members(experiments)), files)
 
 
 def pack_package(folder: Path, name: str) -> Path:
@@ -88,7 +88,7 @@ def _package(name: str) -> Path:
     return Path(found.origin).parent
 
 
-def _find_code(experiments: Sequence[Experiment]) -> dict[str, Path]:
+def find_code_members(experiments: Sequence[Experiment]) -> dict[str, Path]:
     """Classes from outside that experiments name, and what these import from beside them: by how Python finds them."""
     naming = {
         (one.policy.name, one.workload, one.guards, getattr(one.subject, "faults", ())): one for one in experiments
