@@ -223,6 +223,77 @@ MUTANTS = (
         "::test_table_4_is_scored_by_steps_and_not_by_the_sizes_that_were_put_into_the_models",
     ),
     Mutant(
+        fault="a share that is the same in all cases is taken for certain",
+        file="src/elastream/experiments/statistics.py",
+        before="+ z**2 / (4 * number**2)) /",
+        after="- 0 * z) /",
+        test="tests/unit/experiments/test_statistics.py"
+        "::test_a_share_that_is_the_same_in_all_cases_is_not_known_for_all_that",
+    ),
+    Mutant(
+        fault="a recovery goes on through the next change of size",
+        file="experiments/daedalus/recoveries.py",
+        before="changed_s + SHORTEST_STOP_S <= one.t_s < end_s and",
+        after="changed_s + SHORTEST_STOP_S <= one.t_s and",
+        test="tests/unit/experiments/test_daedalus_evaluation.py"
+        "::test_a_recovery_that_the_next_change_overtakes_has_no_end",
+    ),
+    Mutant(
+        fault="a failure that a job never recovered from is left out",
+        file="experiments/daedalus/recoveries.py",
+        before="for one in took]) if took",
+        after="for one in known]) if known",
+        test="tests/unit/experiments/test_daedalus_evaluation.py"
+        "::test_a_failure_counts_as_recovered_from_only_within_the_target",
+    ),
+    Mutant(
+        fault="what Phoebe's profile takes is forgotten",
+        file="experiments/daedalus/averages.py",
+        before="_mean_since(theirs, since_s) + worker_h / hours",
+        after="_mean_since(theirs, since_s)",
+        test="tests/unit/experiments/test_daedalus_evaluation.py"
+        "::test_phoebes_profile_is_counted_as_if_it_had_been_made_before_the_run",
+    ),
+    Mutant(
+        fault="the latency that was put into Daedalus' models is scored",
+        file="experiments/daedalus/averages.py",
+        before="return SET if quantity is WORKERS else PUT_IN",
+        after='return SET if quantity is WORKERS else ""',
+        test="tests/unit/experiments/test_daedalus_evaluation.py"
+        "::test_what_was_set_or_put_into_the_models_is_not_scored",
+    ),
+    Mutant(
+        fault="workers cost while a change stops Gesscale's job",
+        file="experiments/gesscale/runs.py",
+        before="0 if any(a <= look.t_s < b for a, b in stops) else look.ready",
+        after="look.ready",
+        test="tests/unit/experiments/test_gesscale_evaluation.py::test_a_run_by_hand",
+    ),
+    Mutant(
+        fault="a tie speaks for the order that is told",
+        file="experiments/gesscale/orders.py",
+        before="return 0.5 if low == high else float(low < high)",
+        after="return float(low <= high)",
+        test="tests/unit/experiments/test_gesscale_evaluation.py"
+        "::test_an_order_holds_in_a_world_if_every_step_of_it_does_and_a_tie_speaks_for_neither",
+    ),
+    Mutant(
+        fault="boards drawn anew count as another draw",
+        file="experiments/gesscale/orders.py",
+        before="for (one, _), case in cases.items() if one == draw) for draw in draws]",
+        after="for (one, seed), case in cases.items() if (one, seed) == draw) for draw in cases]",
+        test="tests/unit/experiments/test_gesscale_evaluation.py"
+        "::test_an_order_holds_in_a_world_if_every_step_of_it_does_and_a_tie_speaks_for_neither",
+    ),
+    Mutant(
+        fault="who knows Gesscale's network begins anywhere all the same",
+        file="src/elastream/simulator/published.py",
+        before="start=nodes[: pool.initial_workers] if knows_network else (),",
+        after="start=(),",
+        test="tests/unit/experiments/test_gesscale_evaluation.py"
+        "::test_who_knows_the_network_begins_on_the_nearest_boards_and_others_anywhere",
+    ),
+    Mutant(
         fault="changes after the load's end count among those of DS2 on Spark",
         file="experiments/ds2/live.py",
         before="if self.begin_s <= step.at_s <= self.end_s)",

@@ -1,6 +1,6 @@
 """The mechanisms by which Gesscale's document explains its table III, each by itself in a world made to show it.
 
-The table is not reproducible from the document (`experiments/gesscale_table3.py` begins the study of what it hangs on).
+The table is not reproducible from the document (`experiments/gesscale` is the study of what it hangs on).
 The nodes, rates and loads here are ours; where a mechanism needs something, the same world without it is run too.
 """
 

@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from statistics import NormalDist
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -66,6 +67,15 @@ def estimate(values: Sequence[float], *, least: float = -math.inf, most: float =
         interval=ConfidenceInterval(max(least, mean - reach), min(most, mean + reach)),
         variation=deviation / abs(mean) if mean else None,
     )
+
+
+def estimate_share(values: Sequence[float]) -> Estimate:
+    """A share of cases, each 1 or 0 (or a half), with Wilson's interval, which has a width where all agree too."""
+    number, share, z = len(values), sum(values) / len(values), NormalDist().inv_cdf((1 + SURE) / 2)
+    middle = (share + z**2 / (2 * number)) / (1 + z**2 / number)
+    reach = z * math.sqrt(share * (1 - share) / number + z**2 / (4 * number**2)) / (1 + z**2 / number)
+    interval = ConfidenceInterval(max(0.0, middle - reach), min(1.0, middle + reach))
+    return Estimate(mean=share, repetitions=number, interval=interval, variation=None)
 
 
 def estimate_difference(first: Mapping[K, float], second: Mapping[K, float]) -> Estimate | None:

@@ -300,6 +300,53 @@ def _gesscale() -> DataflowModel:
     )
 
 
+_BOARDS_MS = {
+    "brussels": 5.0,
+    "amsterdam": 50.0,
+    "madrid": 55.0,
+    "london": 100.0,
+    "rome": 150.0,
+    "stockholm": 200.0,
+    "helsinki": 300.0,
+}
+"""From the public code: the delay of each of seven nodes; there the fourth has another one, which shifts the rest."""
+
+
+def _gesscale_boards(*, knows_network: bool) -> DataflowModel:
+    """The taxi job of table III. Scaling, what delays cost, idling and the scatter of processor use are not told: here
+    stands the middle of the ranges that `experiments/gesscale` draws them from."""
+    nodes = tuple(_BOARDS_MS)
+    nearest = OperatorModel(
+        name="nearest",
+        after=(Feed("rides"),),
+        # Not told, and of no account: loads are scaled to it.
+        rate_rps=100.0,
+        scaling=0.75,
+        delay_cost_rps=1 / 6,
+        delay_idle=0.5,
+        buffer=100.0,
+    )
+    # Told: seven boards are left for workers. From the public code: it begins with two, and its models keep two.
+    pool = replace(WARM, min_workers=2, max_workers=7, initial_workers=2, cpu_noise=0.2)
+    return DataflowModel(
+        name="gesscale-near" if knows_network else "gesscale-anywhere",
+        doc=f"Gesscale's table III on seven boards; workers begin {'on the nearest' if knows_network else 'anywhere'}",
+        logs=(LogModel(name="rides"),),
+        operators=(nearest,),
+        pools={"nearest": pool},
+        places=PlacesModel(
+            nodes=nodes,
+            # Ours: between two nodes it is that of the farther one.
+            delays_ms={a: {b: max(_BOARDS_MS[a], _BOARDS_MS[b]) for b in nodes if b != a} for a in nodes},
+            start=nodes[: pool.initial_workers] if knows_network else (),
+            # Told (IV-E): a change scales the deployment to zero and up again; who names no nodes gets any.
+            anew=not knows_network,
+        ),
+        # Told (II-C): about 120 s.
+        restart=RestartModel(grow_s=120.0, shrink_s=120.0),
+    )
+
+
 PUBLISHED: dict[str, DataflowModel] = {
     model.name: model
     for model in (
@@ -317,6 +364,8 @@ PUBLISHED: dict[str, DataflowModel] = {
         _daedalus("daedalus-traffic", 66_600.0, 8.8),
         _daedalus("daedalus-kafka-streams", 40_000.0, 8.3, kafka_streams=True),
         _gesscale(),
+        _gesscale_boards(knows_network=True),
+        _gesscale_boards(knows_network=False),
     )
 }
 

@@ -9,6 +9,7 @@ from elastream.experiments.statistics import (
     ConfidenceInterval,
     estimate,
     estimate_difference,
+    estimate_share,
     find_chi_square_tail,
     find_studentized_range,
     find_t,
@@ -26,6 +27,16 @@ def test_an_interval_is_the_mean_and_as_many_errors_as_student_says() -> None:
     assert found.interval.low == pytest.approx(2 - reach, abs=0.03 * reach)
     assert found.interval.high == pytest.approx(2 + reach, abs=0.03 * reach)
     assert found.variation == pytest.approx(0.5)
+
+
+def test_a_share_that_is_the_same_in_all_cases_is_not_known_for_all_that() -> None:
+    """Wilson's intervals of 10 of 10, of 5 of 10 and of none of 10, from tables."""
+    for cases, low, high in ((10, 0.7225, 1.0), (5, 0.2366, 0.7634), (0, 0.0, 0.2775)):
+        found = estimate_share([1.0] * cases + [0.0] * (10 - cases))
+        assert found.mean == cases / 10
+        assert found.interval is not None
+        assert found.interval.low == pytest.approx(low, abs=1e-4)
+        assert found.interval.high == pytest.approx(high, abs=1e-4)
 
 
 def test_the_same_repetitions_give_the_same_interval() -> None:
