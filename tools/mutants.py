@@ -125,6 +125,27 @@ MUTANTS = (
         test="tests/unit/test_cli_lists.py::test_what_a_policy_departs_in_is_told_item_by_item",
     ),
     Mutant(
+        fault="lazy capacity provisioning gives workers up as soon as they are not needed",
+        file="src/elastream/policies/lcp.py",
+        before="    down = costs - rises\n",
+        after="    down = costs\n",
+        test="tests/unit/policies/test_lcp.py::test_it_waits_until_giving_up_a_worker_has_paid_for_getting_it_back",
+    ),
+    Mutant(
+        fault="a schedule keeps the name of its file and not its numbers",
+        file="src/elastream/policies/schedule.py",
+        before='            object.__setattr__(self, "file", None)\n',
+        after="",
+        test="tests/unit/policies/test_schedule.py::test_the_file_is_read_once_and_its_numbers_are_the_settings",
+    ),
+    Mutant(
+        fault="a schedule that misses the promise does not say so",
+        file="src/elastream/policies/schedule.py",
+        before="if worst is None or worst[1].keeps(worst[0]):",
+        after="if True:",
+        test="tests/unit/policies/test_schedule.py::test_a_replay_that_misses_the_promise_says_so",
+    ),
+    Mutant(
         fault="a leap is smoothed like everything else",
         file="src/elastream/estimators/outlook.py",
         before="        if leaps:\n",

@@ -13,8 +13,10 @@ from elastream.policies.gesscale.policy import Gesscale
 from elastream.policies.hpa.policy import Hpa
 from elastream.policies.keda_lag import KedaLag
 from elastream.policies.lag_proportional import LagProportional
+from elastream.policies.lcp import Lcp
 from elastream.policies.mdl_nlunaware import MdlNLUnaware
 from elastream.policies.phoebe.policy import Phoebe
+from elastream.policies.schedule import Schedule
 from elastream.policies.spark_dra import SparkDra
 from elastream.policies.spark_dstreams import SparkDstreams
 from elastream.policies.thr_nlaware import ThrNLAware
@@ -34,8 +36,10 @@ __all__ = [
     "Hpa",
     "KedaLag",
     "LagProportional",
+    "Lcp",
     "MdlNLUnaware",
     "Phoebe",
+    "Schedule",
     "SparkDra",
     "SparkDstreams",
     "ThrNLAware",
