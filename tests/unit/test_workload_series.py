@@ -94,3 +94,14 @@ def test_impossible_rates_are_refused_with_their_place(
 ) -> None:
     with pytest.raises(BadInput, match=f"rate series: .*{message}"):
         RateSeries(np.array(times), np.array(rates), duration_s)
+
+
+def test_a_record_of_which_a_part_came_before_a_silence_has_not_waited_through_it() -> None:
+    # 100.3 records come in ten seconds, none for a thousand, and then ten in each second.
+    series = RateSeries(np.array([0.0, 10.0, 1010.0]), np.array([10.03, 0.0, 10.0]), 1100.0)
+    before, after = series.pieces(0, 100), series.pieces(100, 150)
+    assert [records for *_, records in before] == [100]
+    assert sum(records for *_, records in after) == 50
+    assert min(start_s for start_s, _, _ in after) == 1010.0
+    # In one stretch, what came before the silence is whole records.
+    assert [round(records, 6) for *_, records in series.pieces(50, 150)] == [50, 50]

@@ -13,6 +13,9 @@ from elastream.core.errors import BadInput
 
 FloatArray = NDArray[np.float64]
 
+# Sums of many parts miss a whole number of records by less than that.
+_WHOLE = 1e-6
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RateSeries:
@@ -101,10 +104,12 @@ class RateSeries:
         start_s, count = self.when(first), first
         i = bisect_right(arrived, first)
         while i < len(arrived) and arrived[i] < last:
-            if arrived[i] > count:
-                # A stretch without arrivals before the next record is no part of its wait.
-                found.append((max(start_s, times[i - 1]), times[i], arrived[i] - count))
-                count = arrived[i]
+            # A record of which a part had come when it fell silent comes when it is whole: a stretch without arrivals
+            # is no part of its wait.
+            upto = arrived[i] if self._rates[i] > 0 else math.floor(arrived[i] + _WHOLE)
+            if self._rates[i - 1] > 0 and upto > count:
+                found.append((max(start_s, times[i - 1]), times[i], upto - count))
+                count = upto
             start_s = times[i]
             i += 1
         if last > count:
