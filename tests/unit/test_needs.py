@@ -1,8 +1,9 @@
 import pytest
 
 from elastream.core.errors import CannotRun
-from elastream.core.needs import Need, find_caution, find_lack, find_stand_in, fit, require
+from elastream.core.needs import Need, find_caution, find_lack, find_slowness, find_stand_in, fit, require
 from elastream.core.signals import GLOSSARY, Signal
+from elastream.policies import SparkDra
 
 BACKPRESSURE = Need(Signal.BACKPRESSURE_TIME, stand_ins=(Signal.QUEUE, Signal.BACKLOG_AGE))
 
@@ -64,3 +65,9 @@ def test_what_a_policy_says_of_itself_on_micro_batches_is_told_where_there_are_a
     assert find_caution(Careful(), {Signal.BATCHES}) == "on micro-batches it waits"
     assert find_caution(Careful(), {Signal.QUEUE}) is None
     assert find_caution(object(), {Signal.BATCHES}) is None
+
+
+def test_a_policy_that_is_looked_at_less_often_than_it_decides_says_so() -> None:
+    assert find_slowness(SparkDra(), 5.0) == "decides every 5 s, with each look, and not every 1 s"
+    assert find_slowness(SparkDra(), 1.0) is None
+    assert find_slowness(SparkDra(), 0.5) is None

@@ -79,7 +79,7 @@ def build(
     planner = Planner(policy, settings.build_guards(), platform.provides)
     first = _first_look(platform)
     seen = None if isinstance(first, Exception) else first
-    log.info("%s", checked(planner, platform, settings.policy, seen))
+    log.info("%s", checked(planner, platform, settings.policy, seen, settings.tick_s))
     controller = Controller(
         platform=platform, planner=planner, clock=clock, tick_s=settings.tick_s, max_age_s=settings.max_age_s
     )

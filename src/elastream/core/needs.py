@@ -56,6 +56,14 @@ def find_caution(policy: object, provides: AbstractSet[Signal]) -> str | None:
     return f"on micro-batches {told}" if told else None
 
 
+def find_slowness(policy: object, tick_s: float) -> str | None:
+    """That a policy decides less often than it would, where the loop looks less often than it decides."""
+    interval_s = getattr(policy, "interval_s", tick_s)
+    if interval_s >= tick_s:
+        return None
+    return f"decides every {tick_s:g} s, with each look, and not every {interval_s:g} s"
+
+
 def require(
     policy: str,
     platform: str,

@@ -16,7 +16,7 @@ from elastream.config.guards import build_guards
 from elastream.core.bounds import spell_bounds
 from elastream.core.errors import BadInput
 from elastream.core.guards import Guards
-from elastream.core.needs import find_caution, fit, require
+from elastream.core.needs import find_caution, find_slowness, fit, require
 from elastream.core.protocols import Journal, Policy
 from elastream.core.quantity import spell_number, spell_seconds
 from elastream.core.signals import Signal
@@ -62,7 +62,8 @@ class SimulatedSetup:
                 )
         platform, provided = self.provided()
         fits = require(label, platform, self.policy.needs, provided).sentence()
-        return f"{label} on {platform}: {'; '.join(filter(None, (fits, find_caution(self.policy, provided))))}"
+        slow = find_slowness(self.policy, experiment.tick_s)
+        return f"{label} on {platform}: {'; '.join(filter(None, (fits, slow, find_caution(self.policy, provided))))}"
 
     def provided(self) -> tuple[str, AbstractSet[Signal]]:
         """The platform, and what it provides of this model."""

@@ -12,7 +12,7 @@ from elastream.core.credible import credible
 from elastream.core.decision import Decision
 from elastream.core.errors import ObservationFailed
 from elastream.core.log import log
-from elastream.core.needs import find_caution, find_lack, find_stand_in, require
+from elastream.core.needs import find_caution, find_lack, find_slowness, find_stand_in, require
 from elastream.core.observation import Observation
 from elastream.core.protocols import Clock, Journal, Platform
 from elastream.core.tick import Tick
@@ -197,14 +197,17 @@ def _journal_trouble(journal: Journal, error: Exception) -> str:
     return f"journal {type(journal).__name__}: {error}"
 
 
-def checked(planner: Planner, platform: Platform, policy_name: str, first: Observation | None = None) -> str:
+def checked(
+    planner: Planner, platform: Platform, policy_name: str, first: Observation | None = None, tick_s: float = 0.0
+) -> str:
     """One line that says in which form a policy runs on a platform; raises CannotRun if it cannot.
 
     What lacks in a first look, where there is one, is not provided.
     """
     lacks = {} if first is None else first.lacks
     fit = require(policy_name, platform.name, planner.policy.needs, platform.provides - lacks.keys(), lacks)
-    told = filter(None, (fit.sentence(), find_caution(planner.policy, platform.provides)))
+    policy = planner.policy
+    told = filter(None, (fit.sentence(), find_slowness(policy, tick_s), find_caution(policy, platform.provides)))
     return f"{policy_name} on {platform.name}: {'; '.join(told)}"
 
 

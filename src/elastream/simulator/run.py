@@ -82,8 +82,8 @@ class Simulation:
 
     def run(self, journals: Sequence[Journal] = (), progress: Callable[[float], None] | None = None) -> Outcome:
         """Run to the end. `progress` is told the time of every tick."""
-        form = checked(self.planner, self.platform, self.name)
         controller = self.controller
+        form = checked(self.planner, self.platform, self.name, tick_s=controller.tick_s)
         series = RunSeries(tick_s=controller.tick_s, max_age_s=controller.max_age_s)
         told = [_Progress(progress)] if progress else []
         controller.journals = [series, *journals, *told]
