@@ -141,7 +141,7 @@ def run_all(cases: Sequence[Case], keep: Path | None, processes: int) -> Iterato
 
 
 def print_sums(results: Sequence[Result], policies: Sequence[str]) -> None:
-    """How many each policy keeps; and of those after the first, where they are worse, and their cost where both keep."""
+    """How many each policy keeps; of those after the first also where they are worse, and their cost where both do."""
     of = {policy: {one.case.place: one for one in results if one.case.policy == policy} for policy in policies}
     for policy, found in of.items():
         kept = sum(one.is_kept for one in found.values())
