@@ -39,6 +39,12 @@ SCORED: Mapping[str, tuple[str, str, Callable[[PlanResults], list[TableScore]]]]
         "18 partitions are dealt out to workers, so that some have one more than others.",
         score_kafka_streams,
     ),
+    "kafka-streams-skew": (
+        "What a frequent key does on Kafka Streams",
+        "The document says that this job is susceptible to skew, and not by how much. Without a frequent key it is "
+        "only partitions that cannot be dealt out evenly.",
+        score_skew,
+    ),
     "phoebe": (
         "Against Phoebe (section 4.7)",
         "The document tells neither range nor period of the sine. Savings are over the time in which Phoebe chooses "

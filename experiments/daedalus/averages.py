@@ -37,6 +37,11 @@ FULL_BEFORE = (
     "here the worker with the most frequent key is full while the mean of all is still below what HPA acts on, so that "
     "it grows late or not at all (below: why HPA lags)"
 )
+SEEN_FULL = (
+    "here no key is frequent, so that the mean shows when the job is full, and HPA asks for more after every change, "
+    "while it is caught up with (below: what a frequent key does)"
+)
+STOPPED = "here a change stops the job for as long as Daedalus expects at first; shorter stops make it less (below)"
 
 
 def score_averages(results: PlanResults) -> list[TableScore]:
@@ -75,7 +80,7 @@ def _score(engine: str, job: str, results: PlanResults) -> Iterator[TableScore]:
             name = NAMES[row["approach"]]
             if told is not None:
                 found = results.estimate(number, model=model, policy=name)
-                doubt, reason = _find_doubt(name, quantity), _find_reason(name, quantity)
+                doubt, reason = _find_doubt(name, quantity), _find_reason(engine, name, quantity)
                 claims.append(Claim(row=name, told=told * factor, found=found, doubt=doubt, reason=reason))
         if claims:
             yield TableScore(table=table, quantity=quantity, claims=tuple(claims))
@@ -88,8 +93,11 @@ def _find_doubt(policy: str, quantity: PublishedNumber) -> str:
     return SET if quantity is WORKERS else PUT_IN
 
 
-def _find_reason(policy: str, quantity: PublishedNumber) -> str:
-    return FULL_BEFORE if policy.startswith("HPA") and quantity is LATENCY else ""
+def _find_reason(engine: str, policy: str, quantity: PublishedNumber) -> str:
+    """What was isolated by a plan of its own."""
+    if policy.startswith("HPA"):
+        return FULL_BEFORE if engine == "flink" else SEEN_FULL
+    return STOPPED if quantity is LATENCY else ""
 
 
 def _score_savings(table: str, job: str, model: str, results: PlanResults) -> TableScore:
@@ -102,7 +110,9 @@ def _score_savings(table: str, job: str, model: str, results: PlanResults) -> Ta
         if "phoebe" not in against:
             saving = _save
         found = find_saving(results, model, NAMES.get(against, "Phoebe"), saving)
-        reason = _tell_profiling(results, told) if against == WITH_PROFILING else ""
+        reason = _find_reason("flink" if job != "kafka_streams" else job, NAMES.get(against, ""), SAVED)
+        if against == WITH_PROFILING:
+            reason = _tell_profiling(results, told)
         claims.append(Claim(row=f"against {NAMES.get(against, against)}", told=told, found=found, reason=reason))
     return TableScore(table=table, quantity=SAVED, claims=tuple(claims))
 

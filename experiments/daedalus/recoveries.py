@@ -25,6 +25,8 @@ SHORTEST_STOP_S = 15.0
 QUIET_S, LONGEST_S, LEAST_STRAY = 30.0, 900.0, 0.05
 """As the policy watches: normal for so long is over, and so much of the load is no anomaly."""
 
+SHORT = "here a standstill is so far from usual that catching up often is no anomaly, and what is measured ends early"
+
 OFF = PublishedNumber(title="difference between predicted and measured, as a share of the measured one", floor=0.02)
 TIMES = PublishedNumber(title="s")
 
@@ -68,7 +70,8 @@ def score_recoveries(results: Sequence[PlanResults]) -> list[TableScore]:
             table="Section 4.8, by how much",
             quantity=OFF,
             claims=tuple(
-                Claim(row=row, told=told, found=estimate(one) if one else None) for row, (told, one) in ends.items()
+                Claim(row=row, told=told, found=estimate(one) if one else None, reason=SHORT)
+                for row, (told, one) in ends.items()
             ),
         ),
         TableScore(

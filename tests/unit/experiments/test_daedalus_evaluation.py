@@ -19,6 +19,7 @@ from elastream.experiments.store.folder import StoredRun
 from elastream.experiments.store.identity import Identity
 from elastream.experiments.store.tables import DECISIONS, TICKS
 from elastream.policies import policies
+from elastream.simulator.continuous.assignment import loads
 from elastream.simulator.continuous.model import DataflowModel
 from elastream.simulator.run import Simulation
 from elastream.workloads import parse_workload
@@ -104,6 +105,15 @@ def test_whatever_the_skew_twelve_workers_are_just_enough_for_the_peak() -> None
         # What waits in buffers of workers that are not the busiest is worked through besides.
         did_rps = flood.run([]).summary.mean_committed_rps
         assert did_rps == pytest.approx(1.05 * 40_000, rel=0.02), case.labels["model"]
+
+
+def test_so_they_are_on_kafka_streams_however_partitions_fall_to_them() -> None:
+    for case in multiply(read_plan(FOLDER / "kafka-streams-skew.yaml")).cases:
+        model = set_up_simulation(case.experiment).model
+        assert isinstance(model, DataflowModel)
+        # Flooded, others go on when the first is full: what counts is when that is.
+        busiest = max(loads(model.logs[0], 12))
+        assert model.operators[0].rate_rps / busiest == pytest.approx(1.05 * 40_000, rel=0.001), case.labels["model"]
 
 
 def test_workers_fail_every_hour_while_the_job_runs() -> None:
