@@ -48,12 +48,12 @@ def outcome(call: Callable[[], object]) -> str:
     try:
         call()
     except ElastreamError as wrong:
-        _check_line(str(wrong))
+        check_line(str(wrong))
         return "refused"
     return "read"
 
 
-def _check_line(text: str) -> None:
+def check_line(text: str) -> None:
     assert text.strip(), "an empty message"
     assert "\n" not in text, f"more than one line: {text!r}"
     assert len(text) < 3000, f"{len(text)} characters: {text[:200]!r}"

@@ -148,6 +148,33 @@ def test_ticks_that_overrun_leave_half_of_the_time_to_others_and_that_is_said_on
     assert diary.ticks[-1].troubles == ()
 
 
+def test_ticks_that_are_late_again_begin_with_a_short_rest_as_the_first_ones_did() -> None:
+    loop = Loop()
+    began: list[float] = []
+
+    def slow() -> Observation:
+        began.append(loop.clock.now_s())
+        if not 60.0 <= began[-1] < 100.0:
+            loop.clock.sleep_until(began[-1] + 12.0)
+        return observation(loop.clock.now_s())
+
+    loop.world.look = slow
+    loop.controller.run(until_s=130.0)
+    assert began == [0.0, 17.0, 39.0, *(63.0 + 5.0 * number for number in range(9)), 120.0]
+
+
+def test_a_machine_that_was_asleep_is_looked_at_once_for_all_that_was_missed() -> None:
+    class Sleeper(ManualClock):
+        def sleep_until(self, at_s: float) -> None:
+            super().sleep_until(600.0 if at_s == 10.0 else at_s)
+
+    diary = FakeJournal()
+    loop = Loop(diary)
+    loop.controller.clock = loop.world.clock = Sleeper()
+    loop.controller.run(until_s=610.0)
+    assert [tick.at_s for tick in diary.ticks] == [0.0, 5.0, 600.0, 605.0, 610.0]
+
+
 def test_a_tick_that_hangs_for_minutes_is_followed_by_a_look_within_one() -> None:
     diary = FakeJournal()
     loop = Loop(diary)

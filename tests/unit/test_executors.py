@@ -194,6 +194,28 @@ def test_those_that_others_let_go_are_not_counted_a_second_time() -> None:
     assert master.requests == [3]
 
 
+def test_whom_we_have_killed_the_master_has_counted_out_and_nobody_more_is_started() -> None:
+    class Counting(Master):
+        """Counts out who is killed at once, though it is registered for a moment longer."""
+
+        def schedule(self) -> None:
+            counted = [name for name in self.ids if name not in self.killed]
+            while len(counted) + len(self.starting) < self.total:
+                self.starting.append(str(self.started))
+                self.started += 1
+
+    master = Counting(3)
+    run = Run(master, kill_after_s=20.0)
+    for _ in range(6):
+        run.tick(2, use=ExecutorUse(between_batches=True))
+    assert master.killed == master.leaving == ["2"]
+    run.tick(3)
+    master.register()
+    master.gone("2")
+    run.tick(3)
+    assert (len(master.ids), master.starting, master.started) == (3, [], 4)
+
+
 def test_one_too_many_is_let_go_and_the_total_stays() -> None:
     master = Master(2)
     run = Run(master)
@@ -411,6 +433,28 @@ def test_the_time_executors_have_taken_decides_when_they_are_late() -> None:
     assert run.executors.room == 2
 
 
+def test_one_that_came_while_another_left_does_not_say_how_long_executors_take() -> None:
+    master = Master(2)
+    run = Run(master)
+    for _ in range(3):
+        run.tick(3)
+    master.gone("0")
+    master.register()
+    run.tick(3)
+    # Counted from that loss they would have taken no time, and the next ones would be late at once.
+    assert run.executors.roster.slowest_start_s() is None
+
+
+def test_a_cluster_that_has_got_more_room_is_not_taken_for_a_small_one() -> None:
+    run = Run(Pretended(2, room=3), room_s=60.0)
+    for _ in range(20):
+        run.tick(6)
+    assert run.executors.room == 3
+    run.backend.ids += ["10", "11"]
+    run.tick(6)
+    assert run.executors.room is None
+
+
 def test_those_that_start_or_leave_take_up_room() -> None:
     for wanted, room in ((2, None), (3, 2)):
         run = Run(Pretended(0, room=0), room_s=60.0)
@@ -456,6 +500,21 @@ def test_executors_that_die_at_once_are_not_asked_for_any_more() -> None:
     before = list(run.backend.requests)
     run.tick(8)
     assert run.backend.requests == before
+
+
+def test_after_a_while_executors_that_died_at_once_are_asked_for_again() -> None:
+    run = Run(Pretended(1), ask_again_s=300.0)
+    run.tick(2)
+    for _ in range(3):
+        run.backend.gone(run.backend.ids[-1])
+        run.tick(2)
+        run.backend.ids.append(str(int(run.backend.ids[-1]) + 10))
+        run.tick(2)
+    run.tick(8, after_s=301.0)
+    assert 8 not in run.backend.requests
+    run.tick(8)
+    assert run.backend.requests[-1] == 8
+    assert run.executors.troubles() == ()
 
 
 def test_a_failing_request_is_told_and_tried_again() -> None:

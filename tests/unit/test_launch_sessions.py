@@ -1,13 +1,22 @@
 """Sessions of launched scripts, with a pyspark of a few lines: what is set, what is refused, what is survived."""
 
+import os
 from ast import literal_eval
 from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
+from elastream.core.errors import CannotRun
 from elastream.development.cluster.daemon_settings import write_daemon_settings, write_driver_settings
 from elastream.development.cluster.folder import ClusterFolder
+from elastream.launch.orders import LaunchOrders
+from elastream.launch.sessions import Refused, Sessions
 from tests.unit.launching import launched, make_pyspark
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 SHOW = """
 import sys
@@ -189,3 +198,46 @@ def test_a_second_file_of_properties_is_refused(folder: Path) -> None:
     done = launched(folder, "--properties-file", "my.conf", "app.py", PYSPARK_SUBMIT_ARGS=other)
     assert done.returncode == 2
     assert "PYSPARK_SUBMIT_ARGS names another one" in done.stderr
+
+
+def test_a_copy_that_a_script_has_made_of_its_process_ends_nothing_of_its_parents(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ended: list[str] = []
+
+    class Cluster:
+        def __exit__(self, *error: object) -> None:
+            ended.append("the cluster")
+
+    sessions = Sessions(LaunchOrders(script=Path("app.py")), ended.append)
+    monkeypatch.setattr(sessions, "_cluster", Cluster())
+    monkeypatch.setattr("elastream.launch.sessions._end_jvm", lambda: ended.append("the driver"))
+    with monkeypatch.context() as copy:
+        copy.setattr(os, "getpid", lambda: -1)
+        sessions.end()
+    assert ended == []
+    sessions.end()
+    assert ended == ["the driver", "the cluster"]
+
+
+def test_a_later_session_that_does_not_suit_ends_no_queries_that_run() -> None:
+    said: list[str] = []
+    sessions = Sessions(LaunchOrders(script=Path("app.py")), said.append)
+    sessions._telling.ticks = 1
+    sessions._refuse(CannotRun("no executors"))
+    assert said == ["no executors; the application goes on with the executors it has"]
+    sessions._telling.ticks = 0
+    with pytest.raises(Refused):
+        sessions._refuse(CannotRun("no executors"))
+
+
+def test_sessions_that_foreach_batch_makes_are_of_an_application_that_is_followed_already(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sessions, followed = Sessions(LaunchOrders(script=Path("app.py")), print), list[object]()
+    monkeypatch.setattr(sessions, "_follow", followed.append)
+    one, other = object(), object()
+    made = [SimpleNamespace(_sc=context) for context in (one, one, one, other)]
+    for session in made:
+        sessions._around_session(lambda spark: None, cast("SparkSession", session))
+    assert followed == [made[0], made[3]]

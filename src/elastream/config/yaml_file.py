@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elastream.core.errors import BadInput, spell_error
+from elastream.core.input_file import read_input
 
 if TYPE_CHECKING:
     import yaml
@@ -65,7 +66,7 @@ def load_located_yaml(path: Path) -> LocatedYaml:
 def read_text(path: Path) -> str:
     """The text of a file, or BadInput."""
     try:
-        return path.read_text(encoding="utf-8")
+        return read_input(path, may_be_pipe=True)
     except (OSError, ValueError) as wrong:
         raise BadInput(f"{path}: cannot be read: {getattr(wrong, 'strerror', None) or wrong}") from None
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from elastream.core.errors import JournalError
+from elastream.core.input_file import open_input
 from elastream.core.tick import Tick
 from elastream.journal.format import (
     Dropped,
@@ -125,7 +126,7 @@ def _complete_lines(path: Path) -> tuple[int, bool]:
     """How many lines there are, and whether one more was begun."""
     lines, last = 0, b""
     try:
-        with path.open("rb") as file:
+        with open_input(path) as file:
             for raw in file:
                 lines, last = lines + 1, raw
     except OSError as wrong:
@@ -136,7 +137,7 @@ def _complete_lines(path: Path) -> tuple[int, bool]:
 
 
 def _lines(path: Path, first: int, last: int) -> Iterator[tuple[int, Line]]:
-    with path.open("rb") as file:
+    with open_input(path) as file:
         for number, raw in enumerate(islice(file, first - 1, last), first):
             line = _parsed(raw)
             if line is None:

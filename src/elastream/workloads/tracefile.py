@@ -1,6 +1,7 @@
 """Recorded rates from CSV and Parquet files, checked row by row."""
 
 import csv
+import io
 import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
@@ -11,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from elastream.core.errors import BadInput, suggestion
+from elastream.core.input_file import open_input
 from elastream.workloads.series import FloatArray
 
 SHIPPED = Path(__file__).parent / "traces"
@@ -18,6 +20,8 @@ SHIPPED = Path(__file__).parent / "traces"
 RATE_COLUMNS = ("rate", "rate_per_second", "rps")
 # Thirty thousand years, and as much as a workload may bring: beyond, a slip of the unit ends in infinity.
 LAST_S, HIGHEST = 1e12, 1e15
+# Of Parquet, a few kilobytes of which can stand for billions: four months of every second.
+MOST_ROWS = 10_000_000
 SECONDS_OF = {"t_seconds": 1.0, "seconds": 1.0, "t": 1.0, "minute": 60.0, "minutes": 60.0}
 """Columns that hold the time, and how many seconds one of their units has."""
 
@@ -73,11 +77,11 @@ def _read(
     try:
         return read(path, file, column, time_column)
     except (OSError, UnicodeDecodeError, csv.Error) as wrong:
-        raise BadInput(f"trace {file!r} cannot be read: {wrong}") from None
+        raise BadInput(f"trace {file!r} cannot be read: {getattr(wrong, 'strerror', None) or wrong}") from None
 
 
 def _read_csv(path: Path, file: str, column: str | None, time_column: str | None) -> RecordedRates:
-    with path.open(encoding="utf-8-sig", newline="") as lines:
+    with open_input(path) as content, io.TextIOWrapper(content, encoding="utf-8-sig", newline="") as lines:
         rows = csv.reader(lines)
         header = [name.strip() for name in next(rows, [])]
         time, rate = _choose(header, file, column, time_column)
@@ -97,9 +101,14 @@ def _read_parquet(path: Path, file: str, column: str | None, time_column: str | 
     except ImportError:
         raise BadInput(f"trace {file!r}: Parquet files need pyarrow; install elastream[lab], or use CSV") from None
     try:
-        header = parquet.read_schema(path).names
-        time, rate = _choose(header, file, column, time_column)
-        table = parquet.read_table(path, columns=[time, rate])
+        with open_input(path) as content:
+            recorded = parquet.ParquetFile(content)
+            time, rate = _choose(recorded.schema_arrow.names, file, column, time_column)
+            if recorded.metadata.num_rows > MOST_ROWS:
+                raise BadInput(
+                    f"trace {file!r} has {recorded.metadata.num_rows:,} rows; at most {MOST_ROWS:,} are read"
+                )
+            table = recorded.read(columns=[time, rate])
     except arrow.ArrowException as wrong:
         raise BadInput(f"trace {file!r} cannot be read: {str(wrong).splitlines()[0]}") from None
     times, rates = table[time].to_pylist(), table[rate].to_pylist()

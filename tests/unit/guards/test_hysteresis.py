@@ -23,13 +23,16 @@ class Pretended:
         self.last: Decision | None = None
         self.changes = 0
 
-    def propose(self, workers: int, after_s: float = 5.0) -> int:
+    def propose(self, workers: int, after_s: float = 5.0, *, holds: bool = False) -> int:
         self.at_s += after_s
         busy = replace(query(self.at_s), trigger=Trigger(interval_s=self.trigger_s or None))
         now = observation(self.at_s, ready=self.wanted, queries=(busy,))
         self.memory = self.guard.learn(self.memory, now, self.last)
         self.known.fold(now)
-        self.last = self.guard.adjust(asking(workers, made_s=self.at_s), now, self.known, self.memory)
+        proposed = asking(workers, made_s=self.at_s)
+        if holds:
+            proposed = replace(Decision.hold(now, "unknown"), made_s=self.at_s)
+        self.last = self.guard.adjust(proposed, now, self.known, self.memory)
         self.known.note(now, self.last)
         self.changes += size(self.last) != self.wanted
         self.wanted = size(self.last)
@@ -77,6 +80,28 @@ def test_a_pool_that_grew_again_soon_after_a_shrink_waits_longer_from_then_on() 
     first = next(n for n in range(1000) if pool.propose(2) == 2)
     assert pool.propose(4) == 4
     assert next(n for n in range(1000) if pool.propose(2) == 2) > first
+
+
+def test_a_shrink_that_has_lasted_makes_up_for_one_that_was_in_vain() -> None:
+    def waits(pool: Pretended) -> int:
+        return next(n for n in range(1000) if pool.propose(2) == 2)
+
+    pool = Pretended(wanted=4)
+    first = waits(pool)
+    pool.propose(4)
+    regretted = waits(pool)
+    for _ in range(250):
+        pool.propose(2)
+    pool.propose(4)
+    assert waits(pool) <= first < regretted
+
+
+def test_a_size_that_was_held_for_want_of_knowledge_was_not_needed() -> None:
+    pool = Pretended(wanted=9)
+    for _ in range(20):
+        pool.propose(4, holds=True)
+    assert pool.wanted == 9
+    assert pool.propose(4) == 4
 
 
 def test_the_reason_says_what_was_needed_and_for_how_long_that_counts() -> None:

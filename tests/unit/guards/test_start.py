@@ -66,6 +66,17 @@ def test_a_query_to_which_nothing_comes_is_idle_and_needs_no_measurement() -> No
     assert size(adjusted(asking(1), *looks)) == 1
 
 
+def test_a_query_is_idle_only_from_when_the_last_records_came() -> None:
+    came = [(0.0, 100.0), (10.0, 100.0), (20.0, 300.0), (45.0, 300.0)]
+    looks = [look(at_s, running(at_s, arrived=arrived, committed=arrived)) for at_s, arrived in came]
+    assert size(adjusted(asking(1), *looks)) == 8
+    assert size(adjusted(asking(1), *looks, look(50.0, running(50.0, arrived=300.0, committed=300.0)))) == 1
+
+
+def test_what_it_was_given_is_what_it_began_with_and_not_what_it_has_grown_to() -> None:
+    assert size(adjusted(asking(1), look(0.0, ready=8), look(5.0, ready=12))) == 8
+
+
 def test_a_source_that_does_not_tell_its_lag_is_not_taken_for_an_idle_one() -> None:
     looks = [look(at_s, running(at_s)) for at_s in (0.0, 60.0, 600.0)]
     assert size(adjusted(asking(1), *looks)) == 8

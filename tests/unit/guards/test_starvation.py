@@ -9,7 +9,17 @@ from elastream.core.decision import Decision
 from elastream.core.errors import BadInput
 from elastream.core.guards.starvation import Starvation, StarvationSteps
 from elastream.core.knowledge import Knowledge
-from elastream.core.observation import Observation, Query, Reading, RunningBatch, RunningStage, Worker
+from elastream.core.observation import (
+    FinishedBatch,
+    Observation,
+    Query,
+    Reading,
+    ReadLimit,
+    RunningBatch,
+    RunningStage,
+    Trigger,
+    Worker,
+)
 from elastream.core.signals import Signal
 from elastream.testing import asking, observation, query, size
 
@@ -101,6 +111,21 @@ def test_where_events_were_lost_the_tasks_that_run_now_say_whether_slots_are_ful
     decision = guarded([lossy(at_s) for at_s in (0.0, 5.0, 10.0)])
     assert size(decision) == workers
     assert not decision.adjustments or "100% of 1 slots are busy now" in decision.adjustments[0].reason
+
+
+def test_a_query_whose_read_limit_binds_is_no_reason_to_grow() -> None:
+    """Its tasks wait for slots, and its batches are in time: a higher limit would help."""
+
+    def limited(at_s: float, *, by: float | None) -> Observation:
+        number = int(at_s) // 10
+        batch = FinishedBatch(id=number, started_s=at_s - 8.0, ended_s=at_s - 1.0, limited=True, busy_s=7.0)
+        one = starved(at_s=at_s)
+        sources = tuple(replace(source, read_limit=None if by is None else ReadLimit(by)) for source in one.sources)
+        one = replace(one, trigger=Trigger(interval_s=10.0), finished=batch, sources=sources)
+        return look(at_s, replace(one, running=replace(one.running, started_s=at_s) if one.running else None), most=40)
+
+    for by, workers in ((None, 2), (100.0, 1)):
+        assert size(guarded([limited(10.0 * number, by=by) for number in range(1, 6)])) == workers
 
 
 def test_slots_that_other_work_holds_count_on_top_of_what_a_policy_sets() -> None:

@@ -49,6 +49,14 @@ def test_no_state_is_known_to_need_nothing() -> None:
     assert size(StateFloor().adjust(asking(1), now, knowing(now), None)) == 1
 
 
+def test_the_states_of_all_queries_must_fit_together() -> None:
+    small = look(state=1.5 * GIB).queries[0]
+    big = replace(look(state=3.0 * GIB).queries[0], id="other")
+    for both in ((small, big), (big, small)):
+        now = replace(look(state=0.0), queries=both)
+        assert size(StateFloor().adjust(asking(1), now, knowing(now), None)) == 5
+
+
 def test_queries_without_state_and_those_that_ended_need_nothing() -> None:
     stateless = observation(pools=(pool(memory=GIB),), queries=(query(),))
     assert size(StateFloor().adjust(asking(0), stateless, knowing(stateless), None)) == 0

@@ -20,7 +20,8 @@ from elastream.experiments.plan.document import AXES
 from elastream.experiments.plan.matrix import multiply
 from elastream.experiments.plan.reader import read_plan
 from elastream.experiments.runner.runner import CaseStatus, find_status, run_cases
-from elastream.experiments.store.folder import RunStore, StoredRun, read_environment, read_stored
+from elastream.experiments.store.folder import ENVIRONMENT, RunStore, StoredRun, read_stored
+from elastream.experiments.store.stored_files import read_environment_file
 from elastream.experiments.sweep.backend import SparkSweep
 from elastream.experiments.sweep.summary import PolicySummary, summarise_sweep
 from elastream.experiments.sweep.where import open_backend, read_on
@@ -154,9 +155,17 @@ def list_runs(folder: Results, json: Json = False) -> None:
         paid, kept = row["worker_hours_paid"], row["records_within_slo"]
         table.add_row(
             row["run"][:12], row["what"], "" if paid is None else f"{paid:.2f}", "" if kept is None else f"{kept:.2%}",
-            row["error"] or row["state"],
+            row["state"],
         )  # fmt: skip
-    print_table(console(), table)
+    screen, errors = console(), dict[str, list[str]]()
+    print_table(screen, table)
+    for row in rows:
+        if row["error"]:
+            errors.setdefault(row["error"], []).append(row["run"][:12])
+    for error, runs in errors.items():
+        # As long as it is, it would leave the other columns no room.
+        more = f" and {len(runs) - 1:,} more" if len(runs) > 1 else ""
+        print_line(screen, f"{runs[0]}{more}: {error}")
 
 
 @experiment.command()
@@ -171,13 +180,14 @@ def show(folder: Results, run: RunName, json: Json = False) -> None:
     state = found.state_now
     if json:
         print_json({
-            **found.document, "numbers": dict(found.numbers), "environment": read_environment(found.folder),
-            "state": state, "error": found.error,
+            **found.document, "numbers": dict(found.numbers), "state": state, "error": found.error,
+            "environment": read_environment_file(found.folder / ENVIRONMENT),
         })  # fmt: skip
         return
     screen = console()
     print_line(screen, f"{found.identity}: {found.error or state}")
-    told = {**found.document.get("labels", {}), **found.numbers, **_flat(read_environment(found.folder))}
+    environment = read_environment_file(found.folder / ENVIRONMENT)
+    told = {**found.document.get("labels", {}), **found.numbers, **_flat(environment)}
     for name, value in told.items():
         if value is not None:
             print_line(screen, f"  {name}: {_spell(value)}")

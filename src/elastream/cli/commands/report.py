@@ -59,7 +59,7 @@ def report(
         why = f"`elastream experiment list {folder}` says why"
         raise BadInput(f"{folder}: no run is finished by the present code; {why}")
     try:
-        target.write_text(_write(contents, form, run), encoding="utf-8")
+        target.write_text(_write(contents, form, run), encoding="utf-8", errors="replace")
     except OSError as wrong:
         raise BadInput(f"--out {target}: {wrong.strerror}") from None
     if json:

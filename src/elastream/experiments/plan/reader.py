@@ -17,7 +17,8 @@ from elastream.experiments.plan.document import AXES, Draws, PlanDocument
 from elastream.experiments.plan.draws import DrawProblem, check_names, draw_values, fill_in, find_holes
 from elastream.experiments.plan.fields import label_of
 
-MOST_INCLUDES = 20
+MOST_INCLUDES = 100
+"""Of all files together: where each includes two others, twenty levels would be a million."""
 ADDED_UP = ("exclude", "cases")
 """Lists to which a plan adds; of everything else the including one's value holds."""
 
@@ -79,7 +80,7 @@ class Plan:
 
 def read_plan(path: Path) -> Plan:
     """The plan in a file, or BadInput."""
-    content, places = _load(path, ())
+    content, places = _load(path, (), [])
     try:
         drawn = _draw(content)
         document = next(iter(drawn.values())).document if drawn else PlanDocument.model_validate(content)
@@ -112,12 +113,16 @@ def find_place(places: Mapping[KeyPath, Place], keys: Sequence[str | int], path:
     return Place(path, 1)
 
 
-def _load(path: Path, through: tuple[Path, ...]) -> tuple[dict[str, object], dict[KeyPath, Place]]:
-    """The content of a file over what it includes, and where each value stands."""
+def _load(path: Path, through: tuple[Path, ...], loaded: list[Path]) -> tuple[dict[str, object], dict[KeyPath, Place]]:
+    """The content of a file over what it includes, and where each value stands.
+
+    `through` are those that lead to it, `loaded` all that were read so far.
+    """
     if path.resolve() in (one.resolve() for one in through):
         raise BadInput(f"{through[-1]}: include: {path} includes itself")
-    if len(through) >= MOST_INCLUDES:
-        raise BadInput(f"{through[-1]}: include: more than {MOST_INCLUDES} plans in one another")
+    loaded.append(path)
+    if len(loaded) > MOST_INCLUDES:
+        raise BadInput(f"{loaded[0]}: include: more than {MOST_INCLUDES} plans, with those that they include")
     found = load_located_yaml(path)
     if not isinstance(found.content, dict):
         raise BadInput(f"{path}: this is no plan; it has `what` and `how` (`elastream plan schema` prints all keys)")
@@ -125,12 +130,12 @@ def _load(path: Path, through: tuple[Path, ...]) -> tuple[dict[str, object], dic
     content: dict[str, object] = {}
     places: dict[KeyPath, Place] = {}
     included = found.content.get("include") or []
-    for name in [included] if isinstance(included, str) else included:
+    for name in included if isinstance(included, list) else [included]:
         if isinstance(name, str):
             if not (path.parent / name).is_file():
                 where = find_place(own, ("include",), path)
                 raise BadInput(f"{where}: include: there is no file {path.parent / name}")
-            base, base_places = _load(path.parent / name, (*through, path))
+            base, base_places = _load(path.parent / name, (*through, path), loaded)
             base.pop("name", None)
             _merge(content, places, base, base_places, ())
     _merge(content, places, found.content, own, ())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from elastream.experiments.comparison import Comparison, compare
-from elastream.experiments.store.folder import PLAN, RunStore, StoredRun, read_environment
+from elastream.experiments.store.folder import ENVIRONMENT, PLAN, RunStore, StoredRun
+from elastream.experiments.store.stored_files import read_environment_file, read_plan_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,24 +47,14 @@ class Contents:
 def read_contents(folder: Path) -> Contents:
     """Read a folder of runs; BadInput if it is none."""
     stored = [(run, run.state_now) for run in RunStore(folder).require().runs()]
-    name, plan = _read_plan(folder / PLAN)
+    name, plan = read_plan_file(folder / PLAN)
     runs = [run for run, state in stored if state == "finished"]
     errors = Counter(run.error or state for run, state in stored if state in ("failed", "damaged"))
     origins: dict[str, Counter[str]] = {}
     for run in runs:
-        for what, value in _tell_origin(read_environment(run.folder)).items():
+        for what, value in _tell_origin(read_environment_file(run.folder / ENVIRONMENT)).items():
             origins.setdefault(what, Counter())[value] += 1
     return Contents(folder, name or folder.name, plan, runs, compare(stored), errors, origins)
-
-
-def _read_plan(file: Path) -> tuple[str | None, Mapping[str, Any]]:
-    """Its name from the first line, and what follows."""
-    try:
-        first, _, rest = file.read_text(encoding="utf-8").partition("\n")
-        plan = json.loads(rest)
-    except (OSError, ValueError):
-        return None, {}
-    return first.removeprefix("# "), plan if isinstance(plan, dict) else {}
 
 
 def _tell_origin(environment: Mapping[str, Any]) -> dict[str, str]:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
-import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from elastream.core.errors import BadInput
 from elastream.core.quantity import spell_seconds
 from elastream.evaluation.measures import Value
 from elastream.experiments.comparison import COST, KEPT
 from elastream.experiments.store.folder import StoredRun
+from elastream.experiments.store.stored_files import UNREADABLE, read_rows
 from elastream.experiments.store.tables import DECISIONS, TICKS
 from elastream.render import marks
 from elastream.render.html import Html, clipped, element
@@ -62,17 +63,28 @@ class DrawnRun:
 
 def read_drawn(number: int, letter: str, run: StoredRun) -> DrawnRun:
     """Read what is drawn of a run."""
-    ticks = _read(run.folder / "ticks.parquet", TICKS)
-    decisions = _read(run.folder / "decisions.parquet", DECISIONS)
-    return DrawnRun(number, letter, run, ticks.to_pydict(), decisions.to_pylist())
+    ticks = _read(run.folder / "ticks.parquet", TICKS, ("t_s",))
+    decisions = _read(run.folder / "decisions.parquet", DECISIONS, ("t_s", "workers_before", "workers_after"))
+    columns = {name: [row[name] for row in ticks] for name in TICKS.names}
+    at = columns["t_s"]
+    if not at or any(later <= sooner for sooner, later in pairwise(at)):
+        raise _damaged(run.folder / "ticks.parquet")
+    return DrawnRun(number, letter, run, columns, decisions)
 
 
-def _read(file: Path, schema: pa.Schema) -> pa.Table:
+def _read(file: Path, schema: pa.Schema, known: Sequence[str]) -> list[dict[str, Any]]:
+    """The rows of a table in which nothing of `known` may be unknown."""
     try:
-        return pq.read_table(file, schema=schema)
-    except (OSError, pa.ArrowException):
-        remedy = "remove the run's folder, and `elastream experiment run` runs it again"
-        raise BadInput(f"{file} is damaged; {remedy}") from None
+        rows = read_rows(file, schema)
+    except UNREADABLE:
+        raise _damaged(file) from None
+    if any(row[name] is None for row in rows for name in known):
+        raise _damaged(file)
+    return rows
+
+
+def _damaged(file: Path) -> BadInput:
+    return BadInput(f"{file} is damaged; remove the run's folder, and `elastream experiment run` runs it again")
 
 
 def draw_multiple(one: DrawnRun, most: float) -> Html:

@@ -29,6 +29,7 @@ from elastream.experiments.plan.placed import name_absolutely, place_content
 from elastream.experiments.plan.reader import Plan
 from elastream.experiments.run_folder import JOURNAL
 from elastream.experiments.store.identity import Identity, name_code, parse_identity
+from elastream.experiments.store.stored_files import UNREADABLE, check_table, read_experiment_file, read_rows
 from elastream.experiments.store.tables import SUMMARY
 from elastream.journal.folder_lock import FolderLock
 
@@ -144,13 +145,13 @@ def read_stored(folder: Path, identity: Identity) -> StoredRun:
     row: Mapping[str, Any] = {}
     file = folder / EXPERIMENT
     try:
-        document = _read_document(file)
+        document = read_experiment_file(file)
         file = folder / "summary.parquet"
-        [row] = pq.read_table(file, schema=SUMMARY).to_pylist()
+        [row] = read_rows(file, SUMMARY)
         for name in TABLES[:2] if row["error"] is None else ():
             file = folder / f"{name}.parquet"
-            pq.read_metadata(file)
-    except (OSError, ValueError, pa.ArrowException):
+            check_table(file)
+    except UNREADABLE:
         return StoredRun(identity, folder, "damaged", {}, document, f"{file} is damaged")
     return StoredRun(identity, folder, "finished" if row["error"] is None else "failed", row, document, row["error"])
 
@@ -178,19 +179,3 @@ def write_stored(
         remedy = "make room and start the same again: what is finished stays"
         raise StoreError(f"{place.parent}: a run cannot be written: {reason}; {remedy}") from None
     return place
-
-
-def _read_document(file: Path) -> dict[str, Any]:
-    document = json.loads(file.read_text(encoding="utf-8"))
-    if not isinstance(document, dict) or not {"labels", "what"} <= document.keys():
-        raise ValueError("this is no experiment")
-    return document
-
-
-def read_environment(folder: Path) -> dict[str, Any]:
-    """Where a run came from; empty where that cannot be read."""
-    try:
-        found = json.loads((folder / ENVIRONMENT).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}

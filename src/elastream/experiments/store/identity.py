@@ -14,6 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from elastream.core.input_file import MOST_BYTES, open_input
 from elastream.experiments.experiment import Experiment, SimulatedModel
 from elastream.experiments.store.foreign_code import find_foreign_code
 from elastream.workloads import parse_workload
@@ -53,8 +54,7 @@ def name_code(platform: str, foreign: Iterable[Path]) -> str:
     """The code as it is now: ours, and the files of others that a run takes part of."""
     code = sha256(digest_code(platform).encode())
     for file in foreign:
-        # One that has gone is other code, too.
-        code.update(_digest_file(file).encode() if file.is_file() else b"gone")
+        code.update(_digest_foreign(file))
     return code.hexdigest()[:CODE_DIGITS]
 
 
@@ -83,6 +83,15 @@ def _is_code(path: Path) -> bool:
 
 def _digest_file(path: Path) -> str:
     return sha256(path.read_bytes()).hexdigest()
+
+
+def _digest_foreign(path: Path) -> bytes:
+    """Of a file that the folder of a run names, whoever has written that; one that has gone is other code, too."""
+    try:
+        with open_input(path) as code:
+            return sha256(code.read(MOST_BYTES)).hexdigest().encode()
+    except (OSError, ValueError):
+        return b"gone"
 
 
 def find_inputs(experiment: Experiment) -> Iterator[tuple[str, Path]]:
