@@ -422,7 +422,7 @@ MUTANTS = (
     Mutant(
         fault="classes of others are not sent to executors",
         file="src/elastream/experiments/sweep/shipment.py",
-        before="_write(folder, PLAN, members | _find_code(experiments))",
+        before="_write(folder, PLAN, members | find_code_members(experiments))",
         after="_write(folder, PLAN, members)",
         test="tests/unit/experiments/test_sweep.py::"
         "test_classes_and_files_of_a_plan_are_shipped_and_found_where_they_lie",
