@@ -74,6 +74,20 @@ MUTANTS = (
         test="tests/unit/experiments/test_bundle.py::test_an_archive_writes_nothing_outside_of_its_folder",
     ),
     Mutant(
+        fault="times of topics are read by another grammar than Spark's",
+        file="src/elastream/jobs/json_rows.py",
+        before="        return parse_time_us(value)\n",
+        after="        import datetime as d\n        return int(d.datetime.fromisoformat(value).timestamp() * 1e6)\n",
+        test="tests/unit/test_json_rows.py::test_a_value_of_another_type_is_none",
+    ),
+    Mutant(
+        fault="a number beyond all numbers ends the reading of a topic",
+        file="src/elastream/jobs/json_rows.py",
+        before="    if isinstance(value, float) and math.isinf(value):\n",
+        after="    if False:\n",
+        test="tests/unit/test_json_rows.py::test_a_number_that_is_too_large_is_text_as_java_has_it",
+    ),
+    Mutant(
         fault="settings are chosen on loads that were held out, too",
         file="src/elastream/experiments/tuning/result.py",
         before="best = find_best(tried, lambda one: one.score(fold.tuned))",

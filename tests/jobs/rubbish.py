@@ -35,6 +35,18 @@ TEXTS = [
     "NULL",
     "%s",
 ]
+NUMBERS_SPELT = [
+    *("1e400", "-1e400", "1e-400", "5e0", "5.", ".5", "05", "+5", "-0", "0x10", "NaN", "Infinity", '"NaN"', '"5"'),
+    *("9" * 30, "0." + "3" * 40, '"\\u0041"', '"\\ud800"', '"a\nb"'),
+]
+DAY = "2026-03-01"
+TIMES_SPELT = [
+    *("2026", "2026-03", DAY, f"{DAY}T", f"{DAY}T9", f"{DAY}T09:30", "2026-3-1 9:3:1", f" {DAY} 09:30:00 ", f"+{DAY}"),
+    *("20260301T093000Z", "2026-W09-7", "2026-02-30", f"{DAY}_09:30:00", f"{DAY}t09:30:00Z"),
+    *(f"{DAY}T09:30{zone}" for zone in ("Z", "+01:00", ":00,5", ":00.Z", ":00.1234567Z", ":00.1.2", ":60")),
+    *(f"{DAY}T09:30:00{zone}" for zone in ("z", " UTC", "UT", "GMT+1", "UTC+01:30", "+1", "+0100", "+100", "+18:01")),
+    *(f"{DAY}T09:30:00{zone}" for zone in ("+1:5", "+01:00:05", " Europe/Berlin", "Etc/GMT-5", "Mars/Crater")),
+]
 
 
 def spell(time: datetime) -> str:
@@ -111,6 +123,14 @@ def every_field(objects: Sequence[Mapping[str, Any]]) -> list[bytes]:
     changes = product(objects[0], values)
     spoilt_ones = [{**event, name: value} for event, (name, value) in zip(cycle(objects), changes, strict=False)]
     return numbered(spoilt_ones, since=len(objects))
+
+
+def odd_spellings(event: Mapping[str, Any]) -> list[bytes]:
+    """An event with each of its fields in spellings that readers of JSON differ in."""
+    spelt = [*NUMBERS_SPELT, *map(json.dumps, TIMES_SPELT)]
+    return [
+        (json.dumps({**event, name: "?"}).replace('"?"', text, 1)).encode() for name in event for text in spelt
+    ]  # fmt: skip
 
 
 def rubbish(given: Mapping[str, str], size: int) -> some.SearchStrategy[list[bytes]]:

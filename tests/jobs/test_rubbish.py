@@ -16,7 +16,7 @@ from elastream.jobs.inputs import checked, sound, stream_options
 from elastream.jobs.job import Job, Stream
 from elastream.jobs.judging import differences, judge
 from elastream.jobs.topic_rows import find_events
-from tests.jobs.rubbish import arrived, every_field, good, rubbish, spell_all
+from tests.jobs.rubbish import arrived, every_field, good, odd_spellings, rubbish, spell_all
 from tests.spark.driving import INTERPRETED
 
 pytestmark = pytest.mark.needs("spark")
@@ -101,7 +101,7 @@ def test_what_is_rejected_is_what_another_reader_rejects(name: str, spark: Any) 
     job, stream = STREAMS[name]
     options = stream_options(job, LOAD)[name]
     events = good(options, 40)
-    sent = arrived([*spell_all(events), *every_field(events)])
+    sent = arrived([*spell_all(events), *every_field(events), *odd_spellings(events[0])])
     read = checked(frame(spark, sent), stream, options)
     rows, others = find_events(stream, parse_options(options), sent, AHEAD_S)
     assert sorted(read.rejected.toArrow()["offset"].to_pylist()) == [one.offset for one in others]

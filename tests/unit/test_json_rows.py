@@ -65,6 +65,16 @@ def test_what_is_no_object_is_a_row_of_nothing(value: bytes | None) -> None:
         ("at", "2026-03-01T12:00:00+02:00", datetime(2026, 3, 1, 10, tzinfo=UTC)),
         ("at", "2026-03-01T12:00:00", datetime(2026, 3, 1, 12, tzinfo=UTC)),
         ("at", 86_400, datetime(1970, 1, 2, tzinfo=UTC)),
+        ("at", " 2026-3-1 9:5:7.1234567", datetime(2026, 3, 1, 9, 5, 7, 123456, tzinfo=UTC)),
+        ("at", "2026-03", datetime(2026, 3, 1, tzinfo=UTC)),
+        ("at", "2026-03-01T12:00:00GMT+1", datetime(2026, 3, 1, 11, tzinfo=UTC)),
+        ("at", "2026-03-01T12:00:00 Etc/GMT-5", datetime(2026, 3, 1, 7, tzinfo=UTC)),
+        ("at", "2026-03-01T12:00Z", None),
+        ("at", "20260301T120000Z", None),
+        ("at", "2026-W09-7", None),
+        ("at", "2026-02-30", None),
+        ("at", "2026-03-01T12:00:00+18:01", None),
+        ("at", "2026-03-01T12:00:00Mars/Crater", None),
         ("at", "999999999-01-01T00:00:00Z", None),
         ("at", "yesterday", None),
         ("at", 10**40, None),
@@ -74,6 +84,11 @@ def test_what_is_no_object_is_a_row_of_nothing(value: bytes | None) -> None:
 def test_a_value_of_another_type_is_none(name: str, value: object, read: object) -> None:
     row = {"id": 1, name: value}
     assert read_events([json.dumps(row).encode()], FIELDS).to_pylist() == [{**NOTHING, "id": 1, name: read}]
+
+
+def test_a_number_that_is_too_large_is_text_as_java_has_it() -> None:
+    values = [b'{"name": 1e400}', b'{"name": [-1e400]}']
+    assert [row["name"] for row in read_events(values, FIELDS).to_pylist()] == ['"Infinity"', '["-Infinity"]']
 
 
 def test_results_come_from_their_own_digits() -> None:

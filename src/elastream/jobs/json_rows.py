@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from elastream.core.errors import BadInput
+from elastream.jobs.json_times import parse_time_us
 
 _MICROSECONDS = 1_000_000
 
@@ -95,6 +96,9 @@ def _written(value: object) -> str:
         return "[" + ",".join(map(_written, value)) + "]"
     if isinstance(value, str):
         return json.dumps(_whole(value), ensure_ascii=False)
+    if isinstance(value, float) and math.isinf(value):
+        # More than a number can be: Java has a word for it, and quotes that.
+        return '"Infinity"' if value > 0 else '"-Infinity"'
     if isinstance(value, float) and value and not 1e-3 <= abs(value) < 1e7:
         digits, _, exponent = f"{Decimal(repr(value)):E}".partition("E")
         return f"{digits if '.' in digits else f'{digits}.0'}E{int(exponent)}"
@@ -109,14 +113,9 @@ def _float(value: float) -> float:
 
 
 def _time_us(value: object) -> int | None:
-    """Text as ISO 8601 has it, of UTC if it does not say otherwise; a whole number is seconds since 1970."""
-    try:
-        if isinstance(value, str):
-            read = datetime.fromisoformat(value)
-            since = (read if read.tzinfo else read.replace(tzinfo=UTC)) - datetime.fromtimestamp(0, UTC)
-            return (since.days * 86_400 + since.seconds) * _MICROSECONDS + since.microseconds
-        if type(value) is int and -(2**63) <= value * _MICROSECONDS < 2**63:
-            return value * _MICROSECONDS
-    except (ValueError, OverflowError):
-        pass
+    """Text as Spark reads it; a whole number is seconds since 1970."""
+    if isinstance(value, str):
+        return parse_time_us(value)
+    if type(value) is int and -(2**63) <= value * _MICROSECONDS < 2**63:
+        return value * _MICROSECONDS
     return None
