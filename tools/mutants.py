@@ -36,6 +36,55 @@ class Mutant:
 
 MUTANTS = (
     Mutant(
+        fault="who comes back to a page is told everything again",
+        file="src/elastream/render/page/feed.py",
+        before="if place is None or at > place]",
+        after="if True]",
+        test="tests/unit/service/test_feed.py::test_who_comes_back_is_told_what_came_since_and_nothing_twice",
+    ),
+    Mutant(
+        fault="a viewer who does not read is kept, and what it lacks with it",
+        file="src/elastream/service/hub.py",
+        before="        self.viewers.discard(viewer)\n        viewer.is_slow = True\n",
+        after="",
+        test="tests/unit/service/test_hub.py::test_a_viewer_who_does_not_read_is_let_go_and_the_others_stay",
+    ),
+    Mutant(
+        fault="a page of somebody else may ask for ours by another name",
+        file="src/elastream/service/web.py",
+        before="if _name_of(host) not in self._hosts:",
+        after="if not host:",
+        test="tests/unit/service/test_server.py::test_a_name_that_is_not_ours_is_refused",
+    ),
+    Mutant(
+        fault="as many connections as anybody likes take open files of the driver",
+        file="src/elastream/service/server.py",
+        before="if len(self.connections) >= MOST_CONNECTIONS:",
+        after="if False:",
+        test="tests/unit/service/test_server.py::test_more_connections_than_are_allowed_are_turned_away",
+    ),
+    Mutant(
+        fault="who asks for nothing may stay",
+        file="src/elastream/service/server.py",
+        before="        if self.cycle is None and not self.transport.is_closing():",
+        after="        if self.cycle is not None and not self.transport.is_closing():",
+        test="tests/unit/service/test_server.py::test_who_asks_for_nothing_is_let_go",
+    ),
+    Mutant(
+        fault="a page that is open for weeks grows for weeks",
+        file="src/elastream/render/page/feed.py",
+        before="            self.series.trim(self._keep)\n",
+        after="            pass\n",
+        test="tests/unit/service/test_feed.py::test_what_is_kept_is_bounded_however_long_a_run_lasts",
+    ),
+    Mutant(
+        fault="half a line of a journal is taken for a whole one",
+        file="src/elastream/journal/follower.py",
+        before='while (raw := file.readline(64 * _PIECE)).endswith(b"\\n"):',
+        after="while raw := file.readline(64 * _PIECE):",
+        test="tests/unit/journals/test_follower.py::test_half_a_line_is_waited_for",
+    ),
+    Mutant(
         fault="the smallest bound that is kept is that of the records that were committed",
         file="src/elastream/experiments/plan/checks.py",
         before="if least_s is not None and not _keeps(",

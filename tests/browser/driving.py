@@ -8,6 +8,7 @@ import re
 import shutil
 import socket
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,12 +25,24 @@ class Browser:
     def __init__(self, session: str) -> None:
         self._session = session
 
-    def open(self, path: Path) -> None:
-        self._post("url", {"url": path.as_uri()})
+    def open(self, place: Path | str) -> None:
+        """A file, or an address."""
+        self._post("url", {"url": place if isinstance(place, str) else place.as_uri()})
+
+    def await_true(self, script: str, within_s: float = 10.0) -> None:
+        """Return once a function body in the page returns something true."""
+        until_s = time.monotonic() + within_s
+        while not self.run(script):
+            assert time.monotonic() < until_s, f"not true within {within_s:g} s: {script}"
+            time.sleep(0.05)
 
     def run(self, script: str) -> Any:
         """What a function body returns inside the page; the page's own rules for scripts do not bind it."""
         return self._post("execute/sync", {"script": script, "args": []})
+
+    def await_value(self, script: str) -> Any:
+        """What a function body in the page hands to its last argument, some time later."""
+        return self._post("execute/async", {"script": script, "args": []})
 
     def tell(self, method: str, **parameters: Any) -> Any:
         """A command of Chromium's own protocol."""
@@ -52,6 +65,15 @@ class Browser:
 
     def click(self) -> None:
         actions = [{"type": kind, "button": 0} for kind in ("pointerDown", "pointerUp")]
+        self._post("actions", {"actions": [{"type": "pointer", "id": "mouse", "actions": actions}]})
+
+    def drag(self, left: float, top: float, right: float, bottom: float) -> None:
+        """From one place to another with the button held down."""
+        places = [
+            {"type": "pointerMove", "duration": 0, "x": round(x), "y": round(y)}
+            for x, y in ((left, top), (right, bottom))
+        ]
+        actions = [places[0], {"type": "pointerDown", "button": 0}, places[1], {"type": "pointerUp", "button": 0}]
         self._post("actions", {"actions": [{"type": "pointer", "id": "mouse", "actions": actions}]})
 
     def complaints(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""The page of a recorded run, opened from its file by a real browser."""
+"""The page of a run, opened by a real browser: from its file, and while the run goes on."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,15 +6,19 @@ from pathlib import Path
 import pytest
 
 from elastream.core.decision import Decision
+from elastream.core.tick import Tick
+from elastream.render.page.feed import PageFeed
 from elastream.render.page.page import write_page
+from elastream.service.server import PageServer
 from tests.browser.driving import Browser, browser
-from tests.unit.journal_samples import tick
+from tests.unit.journal_samples import UTC_S, header, planner, tick
 from tests.unit.page_samples import calm, grown, kept, look, query, recording
 
 pytestmark = pytest.mark.needs("browser")
 
 TAB, ENTER, LEFT, RIGHT = "\ue004", "\ue007", "\ue012", "\ue014"
-SHOWN = "return [...document.querySelectorAll('[data-value]')].map(slot => slot.textContent)"
+AXE = Path(__file__).parent / "axe" / "axe.min.js"
+SHOWN = "return [...document.querySelectorAll('.legend b')].map(slot => slot.textContent)"
 # Of every text against the first background behind it that is not transparent.
 CONTRASTS = """
 const part = v => (v /= 255) <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4;
@@ -44,18 +48,43 @@ def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
         yield window
 
 
-@pytest.fixture
-def opened(window: Browser, tmp_path: Path) -> Browser:
+def ticks() -> list[Tick]:
     """A run that grows once, at a third of its time, and cannot be seen at its end."""
     grew = [*calm(range(1, 20)), grown(20, reason="more arrives than two executors can do")]
     after = [kept(n, look(5.0 * n, wanted=5, ready=5)) for n in range(21, 60)]
-    blind = [tick(n, None, None, "no look: the driver does not answer") for n in range(60, 64)]
-    write_page(recording([*grew, *after, *blind]), tmp_path / "page.html", notes=["capacity emulated"])
+    return [*grew, *after, *(tick(n, None, None, "no look: the driver does not answer") for n in range(60, 64))]
+
+
+def settle(window: Browser) -> None:
     window.resize(1200, 1400)
     window.prefer("light")
     # A pointer left over the page by the test before would move its cursor.
     window.point(1, 1)
+
+
+@pytest.fixture
+def opened(window: Browser, tmp_path: Path) -> Browser:
+    write_page(recording(ticks()), tmp_path / "page.html", notes=["capacity emulated"])
+    settle(window)
     window.open(tmp_path / "page.html")
+    return window
+
+
+@pytest.fixture
+def server() -> Iterator[PageServer]:
+    with PageServer(PageFeed()) as server:
+        server.begin_run(header(planner()))
+        for one in ticks()[:30]:
+            server.write(one)
+        yield server
+
+
+@pytest.fixture
+def watched(window: Browser, server: PageServer) -> Browser:
+    """The same run while it goes on: half of its ticks were told."""
+    settle(window)
+    window.open(server.address)
+    window.await_true("return page.store.now !== null")
     return window
 
 
@@ -67,10 +96,31 @@ def middle(window: Browser, selector: str, share: float = 0.5) -> tuple[float, f
     return x, y
 
 
-def test_it_opens_without_a_complaint_and_asks_for_nothing(opened: Browser) -> None:
-    assert opened.run("return document.querySelector('h1').textContent") == "app-1 under by-arrival"
+def text(window: Browser, selector: str) -> str:
+    found: str = window.run(f"return document.querySelector({selector!r}).textContent")
+    return found
+
+
+def find_violations(window: Browser) -> list[str]:
+    """What axe finds that keeps people from reading or using the page."""
+    window.run(f"{AXE.read_text(encoding='utf-8')}; window.axe = axe")
+    found = window.await_value("const done = arguments[arguments.length - 1]; axe.run().then(done)")
+    serious = [one for one in found["violations"] if one["impact"] in ("serious", "critical")]
+    return [f"{one['id']}: {[node['html'][:120] for node in one['nodes']][:3]}" for one in serious]
+
+
+def test_a_file_opens_without_a_complaint_and_asks_for_nothing(opened: Browser) -> None:
+    assert text(opened, "h1") == "app-1 under by-arrival"
+    assert text(opened, "#notes") == "capacity emulated"
     assert opened.run("return performance.getEntriesByType('resource').length") == 0
     assert opened.complaints() == []
+
+
+def test_what_is_served_opens_without_a_complaint_and_asks_nobody_else(watched: Browser) -> None:
+    asked = watched.run("return performance.getEntriesByType('resource').map(one => new URL(one.name).host)")
+
+    assert set(asked) == {watched.run("return location.host")}
+    assert watched.complaints() == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -83,18 +133,13 @@ def test_everything_can_be_read_in_light_and_in_dark(opened: Browser, scheme: st
     assert {name: ratio for name, ratio in contrasts.items() if ratio < 4.5} == {}
 
 
-def test_light_and_dark_are_two_pages_and_print_is_always_light(opened: Browser) -> None:
-    paper = "return getComputedStyle(document.body).backgroundColor"
-    light = opened.run(paper)
-    opened.prefer("dark")
-    assert opened.run(paper) != light
-    dark = [{"name": "prefers-color-scheme", "value": "dark"}]
-    opened.tell("Emulation.setEmulatedMedia", media="print", features=dark)
-    assert opened.run(paper) == "rgb(255, 255, 255)"
-    opened.tell("Emulation.setEmulatedMedia", media="")
+def test_nobody_is_kept_out(watched: Browser) -> None:
+    assert find_violations(watched) == []
+    watched.prefer("dark")
+    assert find_violations(watched) == []
 
 
-@pytest.mark.parametrize("width", [320, 390, 800, 2400])
+@pytest.mark.parametrize("width", [320, 390, 800, 1600])
 def test_it_fits_every_width(opened: Browser, width: int) -> None:
     opened.resize(width, 900)
 
@@ -103,93 +148,134 @@ def test_it_fits_every_width(opened: Browser, width: int) -> None:
 
 def test_all_strips_are_drawn_over_the_same_axis(opened: Browser) -> None:
     edges = opened.run(
-        "return [...document.querySelectorAll('.plot, .lane, .times')].map(plot => {"
-        "const box = plot.getBoundingClientRect(); return [box.left, box.right, box.height > 10]})"
+        "return [...document.querySelectorAll('.u-over')].map(plot => {"
+        "const box = plot.getBoundingClientRect(); return [box.left, box.right, box.height > 50]})"
     )
 
-    assert len(edges) == 6
+    assert len(edges) == 4
     assert all(edge == edges[0] for edge in edges)
 
 
 def test_the_pointer_reads_all_strips_at_one_moment(opened: Browser) -> None:
-    assert set(opened.run(SHOWN)) == {""}
+    opened.point(*middle(opened, "#plot-backlog .u-over", share=0.508))
 
-    opened.point(*middle(opened, ".backlog .plot", share=0.508))
+    assert opened.run(SHOWN) == ["100/s", "100/s", "50", "?", "?", "4 s", "0", "5", "5", "5"]
+    assert text(opened, "#cursor-time") == "2026-01-01 12:02:40"
+    assert len({round(left) for left in opened.run("return page.strips.cursor")}) == 1
 
-    assert opened.run(SHOWN) == ["100/s", "100/s", "50", "4 s", "0", "5", "5"]
-    assert opened.run("return document.querySelector('.when').textContent") == "12:02:40"
-
-    opened.point(*middle(opened, ".rate .plot", share=0.99))
-    assert opened.run(SHOWN)[:5] == ["unknown"] * 5
-    assert opened.run("return document.querySelector('.card').textContent") == "no look: the driver does not answer"
+    opened.point(*middle(opened, "#plot-rate .u-over", share=0.99))
+    assert text(opened, "#wrong") == "no look: the driver does not answer"
 
 
-def test_the_keyboard_moves_the_cursor(opened: Browser) -> None:
-    opened.run("document.querySelector('.stack').focus()")
-    opened.press(LEFT)
-    opened.press(LEFT)
-    opened.press(RIGHT)
+def test_the_keyboard_moves_the_cursor_and_the_window(opened: Browser) -> None:
+    opened.run("document.querySelector('#stack').focus()")
+    for key in (LEFT, LEFT, RIGHT):
+        opened.press(key)
+    assert text(opened, "#cursor-time") == "2026-01-01 12:05:15"
 
-    assert opened.run("return document.querySelector('.when').textContent") == "12:05:10"
-    assert "12:05:10, committed" in opened.run("return document.querySelector('.stack').getAttribute('aria-valuetext')")
-
-
-def test_a_decision_is_reached_by_tab_and_tells_its_sentence(opened: Browser) -> None:
-    opened.run("document.querySelector('.stack').focus()")
-    opened.press(TAB)
-
-    sentence = "12:01:40  executors 2 -> 5: more arrives than two executors can do. Ready after 5 s."
-    assert opened.run("return document.activeElement.getAttribute('aria-label')") == sentence
-    assert opened.run("return document.querySelector('.card').textContent") == sentence
-    assert opened.run("return document.querySelector('.card').hidden") is False
-
-    opened.press(ENTER)
-    assert opened.run("return document.querySelector(':target .what').textContent") == "2 → 5"
+    whole = opened.run("return page.strips.range")
+    opened.press("+")
+    closer = opened.run("return page.strips.range")
+    assert whole[0] < closer[0] < closer[1] < whole[1]
 
 
-def test_a_decision_tells_its_sentence_under_the_pointer_and_leads_to_its_row(opened: Browser) -> None:
+def test_a_drag_zooms_and_a_button_shows_all_again(opened: Browser) -> None:
+    whole = opened.run("return page.strips.range")
+    (left, y), (right, _) = (middle(opened, "#plot-rate .u-over", share=share) for share in (0.25, 0.5))
+
+    opened.drag(left, y, right, y)
+
+    closer = opened.run("return page.strips.range")
+    assert closer[1] - closer[0] == pytest.approx((whole[1] - whole[0]) / 4, rel=0.05)
+    opened.run("document.querySelector('[data-span=all]').click()")
+    assert opened.run("return page.strips.range") == whole
+
+
+def test_a_decision_tells_its_sentence_to_the_pointer_and_to_the_keyboard(opened: Browser) -> None:
+    sentence = "12:01:40  2 → 5: more arrives than two executors can do"
     opened.point(*middle(opened, ".mark"))
-    assert "2 -> 5" in opened.run("return document.querySelector('.card').textContent")
+    assert text(opened, "#card") == sentence
 
-    opened.click()
-    assert opened.run("return document.querySelector(':target .what').textContent") == "2 → 5"
+    opened.point(1, 1)
+    opened.run("document.querySelector('.mark').focus()")
+    assert text(opened, "#card") == sentence
+    assert opened.run("return document.querySelector('#card').hidden") is False
+    assert opened.run("return document.activeElement.getAttribute('aria-label')") == sentence
 
 
 def test_what_kept_the_size_is_shown_on_demand(opened: Browser) -> None:
     shown = "return getComputedStyle(document.querySelector('tr.keep')).display"
     assert opened.run(shown) == "none"
 
-    opened.point(*middle(opened, "#kept"))
-    opened.click()
+    opened.run("document.querySelector('#kept').click()")
 
     assert opened.run(shown) != "none"
 
 
-def test_it_can_be_read_without_scripts(opened: Browser, tmp_path: Path) -> None:
-    opened.tell("Emulation.setScriptExecutionDisabled", value=True)
-    try:
-        opened.open(tmp_path / "page.html")
-        assert opened.run("return document.querySelector('.cursor')") is None
-        assert "2 -> 5" in opened.run("return document.querySelector('.mark title').textContent")
-        assert opened.run("return document.querySelector('.executors .plot').getBoundingClientRect().height") > 50
-    finally:
-        opened.tell("Emulation.setScriptExecutionDisabled", value=False)
+def test_the_present_numbers_are_large_enough_to_be_read_across_a_room(watched: Browser) -> None:
+    sizes = watched.run(
+        "return [...document.querySelectorAll('#now .number')].map(n => parseFloat(getComputedStyle(n).fontSize))"
+    )
+
+    assert len(sizes) == 5
+    assert min(sizes) >= 36
 
 
-def test_a_hostile_name_does_nothing(window: Browser, tmp_path: Path) -> None:
+def test_strips_move_while_the_run_goes_on(watched: Browser, server: PageServer) -> None:
+    assert text(watched, "#now-ready") == "5"
+    before = watched.run("return page.store.last")
+
+    for one in ticks()[30:]:
+        server.write(one)
+
+    watched.await_true("return document.querySelector('#state').textContent === 'cannot see'")
+    assert watched.run("return page.store.last") > before
+    assert watched.run("return page.strips.range[1]") == watched.run("return page.store.last")
+
+
+def test_a_page_that_is_loaded_anew_lacks_nothing(watched: Browser, server: PageServer) -> None:
+    for one in ticks()[30:40]:
+        server.write(one)
+    watched.open(server.address)
+    watched.await_true("return page.store.columns[0].length === 40")
+
+    assert watched.run("return page.store.first") == UTC_S + 5.0
+
+
+def test_at_the_end_the_page_stays_and_says_so(watched: Browser, server: PageServer) -> None:
+    server.close()
+
+    watched.await_true("return document.querySelector('#state').textContent === 'ended'")
+    assert text(watched, "#now-ready") == "5"
+
+
+@pytest.mark.parametrize("how", ["file", "served"])
+def test_a_hostile_name_does_nothing(window: Browser, tmp_path: Path, how: str) -> None:
     hostile = (
         "</script></title></svg><script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">"
     )
     now = [look(5.0 * n, query(5.0 * n, name=hostile), query(5.0 * n, name="b" + hostile)) for n in range(1, 4)]
     grow = Decision(allocation={"executors": 4}, reason=hostile)
-    ticks = [kept(1, now[0], hostile), tick(2, now[1], grow, hostile), tick(3, now[2], grow, hostile)]
-    write_page(recording(ticks), tmp_path / "page.html", title=f"run {hostile}", notes=[hostile])
+    told = [kept(1, now[0], hostile), tick(2, now[1], grow, hostile), tick(3, now[2], grow, hostile)]
+    settle(window)
 
-    window.resize(1200, 1400)
-    window.open(tmp_path / "page.html")
-    window.point(*middle(window, ".mark"))
+    def check() -> None:
+        assert window.run("return document.title") == f"run {hostile}"
+        window.point(*middle(window, ".mark"))
+        assert hostile in text(window, "#card")
+        assert hostile in text(window, "#queries")
+        assert window.run("return document.querySelectorAll('img').length") == 0
+        assert window.complaints() == []
 
-    assert window.run("return document.title") == f"run {hostile}"
-    assert hostile in window.run("return document.querySelector('.card').textContent")
-    assert window.run("return document.querySelectorAll('img').length") == 0
-    assert window.complaints() == []
+    if how == "file":
+        write_page(recording(told), tmp_path / "page.html", title=f"run {hostile}", notes=[hostile])
+        window.open(tmp_path / "page.html")
+        check()
+        return
+    with PageServer(PageFeed(title=f"run {hostile}", notes=[hostile])) as server:
+        server.begin_run(header(planner()))
+        for one in told:
+            server.write(one)
+        window.open(server.address)
+        window.await_true("return page.store.now !== null && document.querySelector('.mark') !== null")
+        check()

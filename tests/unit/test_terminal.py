@@ -109,3 +109,30 @@ def test_progress_stays_on_its_line(columns: int) -> None:
     drawn = [line for frame in seen.screen.frames for line in frame.splitlines() if "45%" in line]
     assert drawn
     assert all(line.startswith("lag-") for line in drawn)
+
+
+WATCH = """
+from pathlib import Path
+from elastream.cli.terminal.watch_view import WatchView
+from tests.unit.journal_samples import header, planner
+from tests.unit.live_samples import run
+
+with WatchView(Path("runs/app")) as view:
+    view.note("the page, until Ctrl-C: ", ["http://127.0.0.1:8620/"])
+    view.begin_run(header(planner()))
+    for tick in run(looks=40):
+        view.write(tick)
+    view.refresh()
+"""
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_watch_shows_the_picture_of_a_run_that_goes_on_elsewhere(columns: int) -> None:
+    seen = show("-c", WATCH, columns=columns)
+    assert "http://127.0.0.1:8620/" in seen.text
+    assert "under by-arrival" in seen.text
+    for word in ("executors", "backlog", "delay p95", "within SLO"):
+        assert word in seen.text
+    # Nobody knows when it ends.
+    assert "left" not in seen.text
+    assert "load over" not in seen.text

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from elastream.attachment.handle import Attachment, LivePlatform
 from elastream.config import Settings, resolve
-from elastream.core.errors import JournalError
+from elastream.core.errors import ElastreamError, JournalError
+from elastream.core.extras import MissingExtra
 from elastream.core.log import log
 from elastream.core.observation import Observation
 from elastream.core.protocols import Journal, Platform, Policy
 from elastream.journal.background_writer import BackgroundRecorder
-from elastream.journal.format import describe
+from elastream.journal.format import Header, describe
 from elastream.journal.resume import last_size, resume
 from elastream.journal.writer import Recorder
 from elastream.loop.clock import SystemClock
@@ -23,6 +25,10 @@ from elastream.loop.outside_text import sanitize_observation
 from elastream.loop.planner import Planner
 from elastream.loop.slo_log import SloLog
 from elastream.policies import policies
+from elastream.render.page.feed import PageFeed
+
+if TYPE_CHECKING:
+    from elastream.service.server import PageServer
 
 GUARDS: dict[str, object] = {
     "guards.start": True,
@@ -84,24 +90,6 @@ def build(
         platform=platform, planner=planner, clock=clock, tick_s=settings.tick_s, max_age_s=settings.max_age_s
     )
     attachment = Attachment(controller, clock, settings.policy, platform, forget)
-    recorders = _recorders(platform, planner, controller, settings, clock, notes, first)
-    controller.journals = [*recorders, SloLog(), *journals]
-    return attachment
-
-
-def _recorders(
-    platform: LivePlatform,
-    planner: Planner,
-    controller: Controller,
-    settings: Settings,
-    clock: SystemClock,
-    notes: Sequence[str],
-    first: Observation | Exception,
-) -> list[Journal]:
-    folder = settings.journal.folder
-    if folder is None:
-        return []
-    log.info("%s", _resumed(planner, folder, platform.name, first))
     header = describe(
         planner,
         platform,
@@ -112,6 +100,22 @@ def _recorders(
         spark=getattr(platform, "version", None),
         notes=notes,
     )
+    recorders = _recorders(planner, settings, header, platform, first)
+    controller.journals = [*recorders, SloLog(), *journals]
+    server = _serve_page(settings, header, seen)
+    if server is not None:
+        controller.journals.append(server)
+        attachment.page = server.address
+    return attachment
+
+
+def _recorders(
+    planner: Planner, settings: Settings, header: Header, platform: Platform, first: Observation | Exception
+) -> list[Journal]:
+    folder = settings.journal.folder
+    if folder is None:
+        return []
+    log.info("%s", _resumed(planner, folder, platform.name, first))
     recorder = Recorder(
         folder, planner=planner, header=header, max_bytes=settings.journal.max_bytes, keep=settings.journal.keep
     )
@@ -120,6 +124,24 @@ def _recorders(
     except JournalError as wrong:
         log.warning("nothing is recorded: %s", wrong)
         return []
+
+
+def _serve_page(settings: Settings, header: Header, first: Observation | None) -> PageServer | None:
+    """The server of the page, if one is wanted. Who cannot have one goes on without."""
+    if not settings.page.serve:
+        return None
+    try:
+        # Brought by an extra.
+        from elastream.service.server import PageServer
+
+        server = PageServer(PageFeed(), port=settings.page.port, history=settings.journal.folder)
+    except (ElastreamError, ModuleNotFoundError) as wrong:
+        reason = MissingExtra("it", "starlette") if isinstance(wrong, ModuleNotFoundError) else wrong
+        log.warning("no page is served: %s", reason)
+        return None
+    server.begin_run(replace(header, application=first.application if first else None))
+    log.info("the page of this run: %s", server.start().address)
+    return server
 
 
 def _first_look(platform: Platform) -> Observation | Exception:

@@ -43,6 +43,7 @@ def attach(
     shrink_by: ShrinkBy = "decommission",
     emulated: str | None = None,
     journals: Sequence[Journal] = (),
+    page: bool | int | None = None,
     **settings: Any,
 ) -> Attachment | SwitchedOff:
     """Keep the application behind `spark` supplied with the executors it needs, until it ends or is detached.
@@ -52,7 +53,8 @@ def attach(
     config`, with two underscores for a dot: `tick_s=5`, `guards__cool_down__after_s=120`; `config` names a YAML file of
     them, over which everything else wins (PyYAML comes with `elastream[cli]`). A second attach to the same application
     returns the first one's handle, and says so if it asks for something else; where the first one's loop has failed, it
-    begins anew. `emulated` says in words that slots only pretend to work (the laboratory's capacity): their processor
+    begins anew. `page` serves a page that shows the run, on this port if it is a number; its address is in the handle
+    (`.page`). `emulated` says in words that slots only pretend to work (the laboratory's capacity): their processor
     use then says nothing, busy slots stand in, and the words are recorded.
     """
     conf = _elastream_conf(spark)
@@ -62,7 +64,7 @@ def attach(
         log.warning("%s is false: executors stay as they are", ENABLED)
         return SwitchedOff()
     given, decides = resolve_settings(
-        _flags(policy, executors, slo, settings), conf, None if config is None else Path(config)
+        _flags(policy, executors, slo, page, settings), conf, None if config is None else Path(config)
     )
 
     for stream, path in given.probes.items():
@@ -118,7 +120,11 @@ def _tell_ignored(first: Mapping[str, object], second: Mapping[str, object]) -> 
 
 
 def _flags(
-    policy: str | None, executors: tuple[int, int] | str | None, slo: float | str | None, settings: Mapping[str, Any]
+    policy: str | None,
+    executors: tuple[int, int] | str | None,
+    slo: float | str | None,
+    page: bool | int | None,
+    settings: Mapping[str, Any],
 ) -> dict[str, Any]:
     flags = {name.replace("__", "."): value for name, value in settings.items()}
     if policy is not None:
@@ -127,6 +133,10 @@ def _flags(
         flags["executors.min"], flags["executors.max"] = parse_bounds(executors, "executors")
     if slo is not None:
         flags["slo.delay"] = slo
+    if page is not None:
+        flags["page.serve"] = page is not False
+    if page is not None and not isinstance(page, bool):
+        flags["page.port"] = page
     return flags
 
 

@@ -59,6 +59,8 @@ class Attachment:
         self._policy = policy
         self._platform = platform
         self._forget = forget
+        self.page: str | None = None
+        """Where its page is served, if it is."""
         self._state: State = "running"
         self._failure: str | None = None
         self._thread = threading.Thread(target=self._run, name="elastream", daemon=True)

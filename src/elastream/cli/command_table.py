@@ -14,6 +14,7 @@ COMMANDS = {
         "why": "Tell what a recorded run did, and why: a line per change of target or of reason.",
         "page": "Write a recorded run as one HTML page that works offline: load, backlog, delay, executors, and every "
         "why.",
+        "watch": "Show a run that goes on elsewhere, or a recorded one at any speed: on a page, and in the terminal.",
         "replay": "Plan a recorded run again, and list where decisions differ.",
     },
     "Laboratory": {

@@ -88,6 +88,15 @@ class JournalSettings(_Section):
     keep: Annotated[Count, Field(ge=1)] = Field(default=20, description="never more files; the oldest are dropped")
 
 
+class PageSettings(_Section):
+    """The page that shows the run while it goes on."""
+
+    serve: bool = Field(default=False, description="serve it on this machine's loopback address")
+    port: Annotated[Annotated[Count, Field(ge=1, le=65535)] | None, Nothing] = Field(
+        default=None, description="its port; none: 8620, or the next that is free"
+    )
+
+
 class Kafka(_Section):
     """What is asked of Kafka itself."""
 
@@ -110,6 +119,7 @@ class Settings(_Section):
     )
     guards: dict[str, dict[str, Any]] = Field(default_factory=dict, description="guards and their settings")
     journal: JournalSettings = JournalSettings()
+    page: PageSettings = PageSettings()
     kafka: Kafka = Kafka()
     probes: dict[str, str] = Field(
         default_factory=dict,

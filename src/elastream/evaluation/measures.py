@@ -16,6 +16,11 @@ def count_wanted(tick: Tick) -> int | None:
     return None if tick.observation is None else sum(pool.wanted for pool in tick.observation.pools)
 
 
+def count_requested(now: Observation) -> int:
+    """Workers that the cluster was asked for."""
+    return sum(pool.requested for pool in now.pools)
+
+
 def count_ready(now: Observation) -> int:
     """Workers that can run tasks."""
     return sum(pool.ready for pool in now.pools)
@@ -50,6 +55,11 @@ def sum_backlogs(queries: Sequence[Query]) -> Value:
 def find_slowest(queries: Sequence[Query]) -> Delay | None:
     """The delay of the query whose 95th percentile is longest; None if none is known."""
     return max((query.delay for query in queries if query.delay), key=lambda delay: delay.p95_s, default=None)
+
+
+def find_longest_batch(queries: Sequence[Query]) -> Value:
+    """How long the last batch of a query took, of that which took longest; None before one has ended."""
+    return max((query.finished.duration_s for query in queries if query.finished), default=None)
 
 
 def sum_known(values: Sequence[Value]) -> Value:

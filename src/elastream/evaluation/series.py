@@ -14,7 +14,9 @@ from elastream.evaluation.measures import (
     Value,
     count_leaving,
     count_ready,
+    count_requested,
     count_wanted,
+    find_longest_batch,
     find_slowest,
     living_queries,
     mean_cpu,
@@ -27,8 +29,8 @@ from elastream.evaluation.spans import TroubleSpan, add_span, find_trouble
 from elastream.evaluation.totals import RunTotals
 
 Measure = Literal[
-    "arrived", "committed", "backlog", "delay", "delay-p50", "to-come", "age", "wanted", "ready", "leaving", "paid",
-    "changing", "actions", "cpu", "memory",
+    "arrived", "committed", "backlog", "delay", "delay-p50", "to-come", "age", "batch", "wanted", "requested", "ready",
+    "leaving", "paid", "changing", "actions", "cpu", "memory",
 ]  # fmt: skip
 QUERY_MEASURES: tuple[Measure, ...] = ("arrived", "committed", "backlog", "delay")
 """What is told of single queries as well."""
@@ -111,6 +113,7 @@ class RunSeries:
         self._columns["wanted"].append(count_wanted(tick))
         self._columns["actions"].append(self.actions.actions)
         if now is not None:
+            self._columns["requested"].append(count_requested(now))
             self._columns["ready"].append(count_ready(now))
             self._columns["leaving"].append(count_leaving(now))
             self._columns["paid"].append(count_paid(now))
@@ -136,6 +139,26 @@ class RunSeries:
 
     def close(self) -> None:
         """Nothing to close. Implements Journal."""
+
+    def trim(self, keep: int) -> None:
+        """Forget all but so many moments, and queries that have none among them: who follows for weeks stays small.
+
+        A summary is then one of what is left, and of totals over the whole run.
+        """
+        gone = len(self.at) - keep
+        if gone <= 0:
+            return
+        del self.at[:gone], self.kinds[:gone], self.within[:gone], self.attended[:gone]
+        for column in self._columns.values():
+            del column[:gone]
+        for query, columns in list(self._query_columns.items()):
+            for column in columns.values():
+                del column[:gone]
+            if not any(columns.values()):
+                del self._query_columns[query]
+                self.names.pop(query, None)
+                self.on_time.pop(query, None)
+        self.spans = [span for span in self.spans if span.end >= self.at[0]]
 
     def column(self, measure: Measure, query: str = "") -> list[Value]:
         """One value per moment, of one query or of all."""
@@ -191,6 +214,7 @@ class RunSeries:
         slowest = find_slowest(queries)
         columns["delay"].append(None if slowest is None else _believable(slowest.p95_s))
         columns["delay-p50"].append(None if slowest is None else _believable(slowest.p50_s))
+        columns["batch"].append(_believable(find_longest_batch(queries)))
         # Where nothing was committed lately, what waits has waited at least so long.
         age_s = _believable(now.delay_to_come_s)
         columns["age"].append(age_s)

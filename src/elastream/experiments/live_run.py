@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from elastream.attachment import attach
+from elastream.attachment import Attachment, SwitchedOff, attach
 from elastream.attachment.assembly import CALMING, GUARDS
 from elastream.config.guards import guard_key
 from elastream.core.protocols import Journal
@@ -39,8 +39,6 @@ from elastream.spark.session import configure
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-    from elastream.attachment import Attachment, SwitchedOff
 
 
 # A slot must hold a whole Python worker beside its JVM; with less, executors die of their own start.
@@ -100,8 +98,11 @@ class RunView(Journal, Protocol):
         """From now on the load's time passes."""
 
 
-def run_live(setup: LiveSetup, folder: Path, view: RunView) -> LiveResult:
-    """Start a cluster, run the query under the policy until its input ends, judge the output, keep the results."""
+def run_live(setup: LiveSetup, folder: Path, view: RunView, *, page: bool = False) -> LiveResult:
+    """Start a cluster, run the query under the policy until its input ends, judge the output, keep the results.
+
+    With `page`, a page that shows the run is served while it goes on.
+    """
     experiment, subject = setup.experiment, setup.subject
     series = RunSeries(tick_s=experiment.tick_s)
     # What was told at the start is what is measured, whatever is set elsewhere.
@@ -122,9 +123,12 @@ def run_live(setup: LiveSetup, folder: Path, view: RunView) -> LiveResult:
             tick_s=experiment.tick_s,
             journal__folder=str(folder / JOURNAL),
             emulated=setup.capacity.note() if setup.capacity else None,
+            page=page,
             **promised,
             **subject.settings,
         )
+        if isinstance(handle, Attachment) and handle.page is not None:
+            view.note("the run as a page, while it goes on: ", [handle.page])
         try:
             view.begin(f"waiting until there are {setup.start} executors")
             _await_start(setup, handle)

@@ -18,15 +18,15 @@ _NUMBER = re.compile(r"[+-]?\d[\d,._]*")
 def sentences(recording: Recording) -> Iterator[Line]:
     """The lines of a recording, oldest first."""
     run = None
-    story = _Story()
+    story = Story()
     for part in recording.parts:
         for tick in part.ticks:
             if part.header.run != run:
-                yield from story.ended()
-                story, run = _Story(), part.header.run
-                yield _beginning(part.header, tick)
-            yield from story.told(tick)
-    yield from story.ended()
+                yield from story.end()
+                story, run = Story(), part.header.run
+                yield begin_line(part.header, tick)
+            yield from story.update(tick)
+    yield from story.end()
 
 
 @dataclass(slots=True)
@@ -89,13 +89,13 @@ class _Group:
         )
 
 
-class _Story:
+class Story:
     """Folds ticks into groups. A change waits for its end, and what comes after it waits behind it."""
 
     def __init__(self) -> None:
         self._waiting: deque[_Group] = deque()
 
-    def told(self, tick: Tick) -> Iterator[Line]:
+    def update(self, tick: Tick) -> Iterator[Line]:
         """Lines that are complete with this tick."""
         if tick.observation is not None:
             for group in self._waiting:
@@ -109,10 +109,15 @@ class _Story:
         while len(self._waiting) > 1 and not self._waiting[0].is_open:
             yield self._waiting.popleft().line()
 
-    def ended(self) -> Iterator[Line]:
+    def end(self) -> Iterator[Line]:
         """What was still waiting."""
         while self._waiting:
             yield self._waiting.popleft().line()
+
+    def open_lines(self) -> Iterator[Line]:
+        """What may still go on, as far as it has come."""
+        for group in self._waiting:
+            yield group.line()
 
     def _begin(self, group: _Group) -> None:
         for earlier in self._waiting:
@@ -121,7 +126,8 @@ class _Story:
         self._waiting.append(group)
 
 
-def _beginning(header: Header, tick: Tick) -> Line:
+def begin_line(header: Header, tick: Tick) -> Line:
+    """That a run begins, with its first tick."""
     now = tick.observation
     application = f", application {header.application}" if header.application else ""
     return Line(

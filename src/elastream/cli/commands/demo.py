@@ -63,7 +63,7 @@ def demo(
     if simulated:
         _simulated(executors, last)
         return
-    run(planned(read_sources(read_flags(executors=executors)), **LIVE), None)
+    run(planned(read_sources(read_flags(executors=executors)), **LIVE), None, page=True)
 
 
 def _simulated(executors: str | None, last: int) -> None:

@@ -80,7 +80,7 @@ SETTINGS: dict[str, Any] = {
 }
 """The defaults of its settings."""
 
-OWN = ("policy", "executors.", "slo.", "tick_s", "guards.", "journal.folder")
+OWN = ("policy", "executors.", "slo.", "tick_s", "guards.", "journal.folder", "page.")
 """Settings that a plan has a place for; a run begins with the lower bound, and its journal is kept in its folder."""
 
 FLAGS = {
@@ -150,6 +150,7 @@ def live(
         ),
     ] = None,
     cold: Annotated[bool, typer.Option("--cold", help="Do not run the query over a few events first.")] = False,
+    page: Annotated[bool, typer.Option("--page", help="Serve a page that shows the run while it goes on.")] = False,
     out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Keep output, journal and page there.")] = None,
     json: Json = False,
 ) -> None:
@@ -163,7 +164,7 @@ def live(
 
     elastream live
 
-    elastream live --policy threshold --executors 1..6 --duration 4m
+    elastream live --policy threshold --executors 1..6 --duration 4m --page
 
     elastream live --job wordcount --option partitions=6 --executors 1..6
 
@@ -190,6 +191,7 @@ def live(
         ),
         out,
         json=json,
+        page=page,
     )  # fmt: skip
 
 
@@ -288,7 +290,7 @@ def _capacity(text: str) -> float | None:
     return rows_per_s
 
 
-def run(setup: LiveSetup, out: Path | None, *, json: bool = False) -> None:
+def run(setup: LiveSetup, out: Path | None, *, json: bool = False, page: bool = False) -> None:
     """Run, show, judge, and leave a page behind."""
     from elastream.experiments.live_run import run_live
 
@@ -308,7 +310,7 @@ def run(setup: LiveSetup, out: Path | None, *, json: bool = False) -> None:
     for line in setup.scale.lines() if setup.scale.factor != 1.0 else ():
         tell(line)
     with view:
-        result = run_live(setup, folder, view)
+        result = run_live(setup, folder, view, page=page)
     _report(setup, result, view, folder, json=json)
 
 

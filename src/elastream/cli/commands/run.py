@@ -68,6 +68,7 @@ def run(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Look and say what would be done; change nothing.")
     ] = False,
+    page: Annotated[bool, typer.Option("--page", help="Serve a page that shows the run; its address is told.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Do not tell of every decision.")] = False,
 ) -> None:
     """Run somebody's PySpark Structured Streaming script, unchanged, with as many executors as its queries need.
@@ -83,7 +84,7 @@ def run(
 
     elastream run --executors 2..16 --slo 30s --journal runs/app --master spark://host:7077 app.py --its-own options
 
-    elastream run --master cluster app.py
+    elastream run --master cluster --page app.py
 
     elastream run --dry-run --policy 'threshold(high=0.9)' --kafka app.py
 
@@ -98,6 +99,7 @@ def run(
         # The script may change its folder before the journal is begun.
         **({"journal.folder": journal.absolute()} if journal is not None else {}),
         **({"guards.pause.mode": "dry-run"} if dry_run else {}),
+        **({"page.serve": True} if page else {}),
     }
     orders = LaunchOrders(
         script=checked_script(script),

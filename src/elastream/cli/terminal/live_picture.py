@@ -32,6 +32,7 @@ class Moment:
     steps: Sequence[str] = ()
     """What goes on, one line each, the present one last."""
     duration_s: float
+    """0: nobody knows when it ends."""
     zero_utc_s: float | None = None
     """When the load began; None before."""
     now_s: float = 0.0
@@ -102,6 +103,8 @@ def fit(head: str, items: Sequence[str], width: int) -> str:
 
 def _title(moment: Moment, width: int) -> Text:
     times, left_s = "", moment.duration_s - moment.now_s
+    if moment.duration_s <= 0:
+        return Text(moment.title, style="bold")
     if moment.zero_utc_s is not None and moment.is_over:
         times = f"ended after {spell_clock(moment.now_s)}"
     elif moment.zero_utc_s is not None:
@@ -185,7 +188,7 @@ def _strips(series: RunSeries, moment: Moment, width: int, encoding: str) -> lis
     if moment.is_over:
         return draw_lines(groups, max(1.0, moment.now_s), width=width, encoding=encoding)
     # What is left when the load is over takes its time too.
-    duration_s = max(moment.duration_s, moment.now_s)
+    duration_s = max(moment.duration_s, moment.now_s, 1.0)
     return draw_lines(groups, duration_s, width=width, encoding=encoding, now_s=moment.now_s)
 
 

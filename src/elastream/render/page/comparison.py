@@ -1,7 +1,8 @@
 """The page of several recorded runs: their numbers in one table, and their strips on one time axis."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib.resources import files
 from pathlib import Path
 
 from elastream.core.sanitizer import sanitizer
@@ -11,13 +12,16 @@ from elastream.evaluation.summary import Summary, summarise
 from elastream.journal.format import Header
 from elastream.journal.reader import Recording
 from elastream.journal.story import sentences
+from elastream.journal.story_line import Line
 from elastream.render import marks
+from elastream.render.document import make_document
 from elastream.render.html import Html, clipped, element, joined
 from elastream.render.page.facts import application_name, notes_told, percent
-from elastream.render.page.page import CLOCK_LABELS, document, place_lines
 from elastream.render.page.strips import strips
 from elastream.render.strip import TimeAxis, drawn, time_axis
 from elastream.render.units import compact, duration, seconds
+
+CLOCK_LABELS = 9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +61,8 @@ def compare(runs: Mapping[str, Recording], *, title: str | None = None, notes: S
             "A page of one run tells its decisions, and why.",
         ),
     ]
-    return document(heading, joined(body))
+    style = files(__package__).joinpath("comparison.css").read_text(encoding="utf-8")
+    return make_document(heading, joined(body), style=style)
 
 
 def write_comparison(
@@ -80,8 +85,18 @@ def _measure(label: str, recording: Recording) -> ComparedRun:
     start, summary = series.start, summarise(series)
     series.at = [at - start for at in series.at]
     series.spans = [replace(span, start=span.start - start, end=span.end - start) for span in series.spans]
-    changes = [entry.at - start for entry in place_lines(lines) if entry.line.what == "change"]
+    changes = [at - start for at in _times_of_changes(lines)]
     return ComparedRun(label=label, header=recording.header, series=series, summary=summary, changes=changes)
+
+
+def _times_of_changes(lines: Sequence[Line]) -> Iterator[float]:
+    """On the axis of a series: as there, UTC is read when a run begins and counted on from then."""
+    offset = 0.0
+    for line in lines:
+        if line.what == "start":
+            offset = line.utc_s - line.at_s
+        elif line.what == "change":
+            yield line.at_s + offset
 
 
 def _table(runs: Sequence[ComparedRun]) -> Html:

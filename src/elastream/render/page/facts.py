@@ -1,6 +1,7 @@
 """What ran, and how it went, in words and numbers at the top of the page."""
 
 from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
 from elastream.core.bounds import spell_bounds
 from elastream.core.slo import Judged
@@ -12,6 +13,7 @@ from elastream.render.units import call, compact, duration, moment, seconds
 
 FACT_BYTES = 2000
 NOTES = 20
+UNKNOWN = "unknown"
 
 
 def default_title(header: Header, series: RunSeries) -> str:
@@ -19,7 +21,7 @@ def default_title(header: Header, series: RunSeries) -> str:
     return f"{application_name(header, series) or header.platform} under {header.policy}"
 
 
-def facts(header: Header, series: RunSeries, *, is_virtual: bool) -> Html:
+def list_facts(header: Header, series: RunSeries, *, is_virtual: bool) -> dict[str, str]:
     """Names and their values."""
     begun = moment(series.start, "%-d %B %Y, %H:%M:%S UTC") if series.at else ""
     length = f"{duration(series.end - series.start)}, " if len(series.at) > 1 else ""
@@ -34,15 +36,7 @@ def facts(header: Header, series: RunSeries, *, is_virtual: bool) -> Html:
         "Duration": f"{length}a look every {header.tick_s:g} s",
         "Versions": f"Elastream {header.elastream}" + (f", Spark {header.spark}" if header.spark else ""),
     }
-    return element(
-        "dl",
-        *(
-            element("div", element("dt", name), element("dd", clipped(value, FACT_BYTES)))
-            for name, value in found.items()
-            if value
-        ),
-        class_="facts",
-    )
+    return {name: clipped(value, FACT_BYTES) for name, value in found.items() if value}
 
 
 def notes_told(notes: Sequence[str], left_out: int) -> Html:
@@ -55,46 +49,43 @@ def notes_told(notes: Sequence[str], left_out: int) -> Html:
     return element("ul", *(element("li", note) for note in told), class_="notes") if told else joined(())
 
 
-def tiles(summary: Summary, series: RunSeries) -> Html:
+class Tile(NamedTuple):
+    """One number of a run, spelt."""
+
+    name: str
+    number: str
+    more: str = ""
+    state: Literal["", "good", "bad"] = ""
+
+
+def list_tiles(summary: Summary, series: RunSeries) -> list[Tile]:
     """The run in a few numbers."""
     promise = ", ".join(seconds(slo) for slo in sorted(series.slos_s)[:4])
-    found = [
-        _tile("Mean executors", summary.mean_workers and f"{summary.mean_workers:.1f}", _max(summary.max_workers)),
-        _tile("Executor-hours paid", _hours(summary.worker_hours_paid), _ready_hours(summary.worker_hours_ready)),
-        _tile("Changes", f"{summary.actions:,}", f"{summary.grown:,} up, {summary.shrunk:,} down"),
-        _within(summary.promise, promise),
-        _tile("Time within SLO", percent(summary.time_within_slo), "while p95 was within it") if promise else None,
-        _tile(
-            "Longest delay",
-            _seconds(summary.max_delay_p95_s),
-            "p95 of a window",
+    return [
+        Tile("Mean executors", _spelt(summary.mean_workers, ".1f"), _spelt(summary.max_workers, ".0f", "ready; max ")),
+        Tile(
+            "Executor-hours paid",
+            _spelt(summary.worker_hours_paid, ".2f"),
+            _spelt(summary.worker_hours_ready, ".2f", more=" ready"),
         ),
-        _tile(
-            "Largest backlog",
-            None if summary.max_backlog is None else compact(summary.max_backlog),
-            None if summary.last_backlog is None else f"{compact(summary.last_backlog)} at the end",
-        ),
-    ]
-    return element("dl", *found, class_="tiles", aria_label="Summary")
+        Tile("Changes", f"{summary.actions:,}", f"{summary.grown:,} up, {summary.shrunk:,} down"),
+        *_within(summary.promise, promise),
+        *([Tile("Time within SLO", percent(summary.time_within_slo) or UNKNOWN, "while p95 was within it")]
+          if promise else []),
+        Tile("Longest delay", UNKNOWN if (longest := summary.max_delay_p95_s) is None else seconds(longest),
+             "p95 of a window"),
+        Tile("Largest backlog", _compact(summary.max_backlog),
+             "" if summary.last_backlog is None else f"{compact(summary.last_backlog)} at the end"),
+    ]  # fmt: skip
 
 
-def _tile(name: str, value: str | float | None, more: str | None = None, *, state: str = "") -> Html:
-    shown = "unknown" if value is None else str(value)
-    return element(
-        "div",
-        element("dt", name),
-        element("dd", shown, class_=f"number {state}".strip()),
-        element("dd", more, class_="more") if more else None,
-    )
-
-
-def _within(promise: Judged | None, bounds: str) -> Html | None:
+def _within(promise: Judged | None, bounds: str) -> list[Tile]:
     """The share of records that kept the promise."""
     if promise is None:
-        return _tile("Within SLO", None, f"within {bounds}") if bounds else None
+        return [Tile("Within SLO", UNKNOWN, f"within {bounds}")] if bounds else []
     slo, found = promise
-    state = "good" if found.keeps(slo) else "bad"
-    return _tile("Within SLO", percent(found.share), f"of records; promised {slo.sentence()}", state=state)
+    state: Literal["good", "bad"] = "good" if found.keeps(slo) else "bad"
+    return [Tile("Within SLO", percent(found.share) or UNKNOWN, f"of records; promised {slo.sentence()}", state)]
 
 
 def percent(share: float | None) -> str | None:
@@ -117,17 +108,9 @@ def _bounds(series: RunSeries) -> str:
     )
 
 
-def _max(value: float | None) -> str | None:
-    return None if value is None else f"ready; max {value:.0f}"
+def _spelt(value: float | None, form: str, before: str = "", more: str = "") -> str:
+    return UNKNOWN if value is None else f"{before}{value:{form}}{more}"
 
 
-def _hours(value: float | None) -> str | None:
-    return None if value is None else f"{value:.2f}"
-
-
-def _ready_hours(value: float | None) -> str | None:
-    return None if value is None else f"{value:.2f} ready"
-
-
-def _seconds(value: float | None) -> str | None:
-    return None if value is None else seconds(value)
+def _compact(value: float | None) -> str:
+    return UNKNOWN if value is None else compact(value)

@@ -1,0 +1,140 @@
+"""`elastream watch`."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Protocol
+
+import typer
+
+from elastream.cli.parsing.options import Redaction
+from elastream.cli.parsing.setting_sources import hide_by
+from elastream.cli.terminal.output import tell
+from elastream.cli.terminal.watch_view import WatchView
+from elastream.core.errors import BadInput
+from elastream.core.quantity import parse_quantity
+from elastream.core.tick import Tick
+from elastream.experiments.run_folder import JOURNAL, find_journal
+from elastream.journal.follower import JournalFollower
+from elastream.journal.format import Header
+from elastream.journal.writer import journal_files
+
+LOOK_EVERY_S = 0.5
+Entry = Header | Tick
+
+
+class RunViewer(Protocol):
+    """Is told of a run."""
+
+    def begin_run(self, header: Header) -> None:
+        """A run begins, or a file of it."""
+
+    def write(self, tick: Tick) -> None:
+        """Take in one tick."""
+
+
+def watch(
+    path: Annotated[Path, typer.Argument(metavar="FOLDER", help="Of a run or its journal; it may still be empty.")],
+    speed: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="From the beginning, so many times as fast. Default: all that there is, then as it comes.",
+        ),
+    ] = None,
+    port: Annotated[
+        int | None,
+        typer.Option(min=1, max=65535, metavar="NUMBER", help="Of the page. Default: 8620 or the next that is free."),
+    ] = None,
+    page: Annotated[
+        bool, typer.Option("--page/--no-page", help="Serve the page, or show the run in the terminal only.")
+    ] = True,
+    conf: Redaction = None,
+) -> None:
+    """Show a run that goes on elsewhere, or a recorded one at any speed: on a page, and in the terminal.
+
+    What is shown is what the run writes into its journal (`--journal`, `journal.folder`), wherever it runs; nothing is
+    asked of it. The page is served on this machine's loopback address until Ctrl-C.
+
+    [bold]Examples[/bold]
+
+    elastream watch runs/app
+
+    elastream watch runs/first/threshold --speed 600
+
+    elastream watch runs/app --no-page
+    """
+    hide_by(conf)
+    factor = _read_speed(speed)
+    folder = _find(path)
+    entries = _follow(folder) if factor is None else _play(folder, factor)
+    with WatchView(folder) as view:
+        if not page:
+            _show(entries, view)
+            return
+        # Brought by an extra.
+        from elastream.render.page.feed import PageFeed
+        from elastream.service.server import PageServer
+
+        with PageServer(PageFeed(), port=port) as server:
+            view.note("the page, until Ctrl-C: ", [server.address])
+            _show(entries, view, server)
+
+
+def _show(entries: Iterator[list[Entry]], *views: RunViewer) -> None:
+    for some in entries:
+        for entry in some:
+            for view in views:
+                if isinstance(entry, Header):
+                    view.begin_run(entry)
+                else:
+                    view.write(entry)
+
+
+def _find(path: Path) -> Path:
+    """The folder of a journal, also of one that is not begun yet."""
+    if path.is_dir() and not journal_files(path):
+        inner = path / JOURNAL
+        return inner if inner.is_dir() else path if not any(path.iterdir()) else find_journal(path)
+    found = find_journal(path)
+    if found.is_file():
+        raise BadInput(f"{path}: one file of a journal; name its folder")
+    return found
+
+
+def _follow(folder: Path) -> Iterator[list[Entry]]:
+    """All that there is, and then whatever comes."""
+    follower = JournalFollower(folder)
+    while True:
+        yield list(follower.read())
+        for trouble in dict.fromkeys(follower.troubles):
+            tell(trouble)
+        follower.troubles.clear()
+        time.sleep(LOOK_EVERY_S)
+
+
+def _play(folder: Path, factor: float) -> Iterator[list[Entry]]:
+    """What was recorded, at the pace at which it was, or so many times as fast."""
+    last_s: float | None = None
+    for entry in JournalFollower(folder).read():
+        if isinstance(entry, Tick):
+            passed_s = 0.0 if last_s is None else min(max(0.0, entry.utc_s - last_s), 3600.0)
+            last_s = entry.utc_s
+            time.sleep(passed_s / factor)
+        yield [entry]
+    # The page stays until it is no longer wanted.
+    while True:
+        yield []
+        time.sleep(LOOK_EVERY_S)
+
+
+def _read_speed(text: str | None) -> float | None:
+    if text is None:
+        return None
+    try:
+        factor = parse_quantity(text.removesuffix("x")).value
+    except BadInput:
+        factor = 0.0
+    if not 0 < factor < 1e9:
+        raise BadInput(f"--speed: found {text!r}; it must be how many times as fast, more than 0")
+    return factor

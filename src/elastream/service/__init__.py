@@ -1,0 +1,1 @@
+"""What is served while a run goes on: the page and its stream."""

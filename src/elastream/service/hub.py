@@ -1,0 +1,129 @@
+"""Between the loop and whoever looks on: ticks go in and never wait; messages go out, and who reads slowly is let go.
+
+The loop only puts a tick into a bounded queue. All else happens in the server's own thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from elastream.core.errors import spell_error
+from elastream.core.log import log
+from elastream.core.tick import Tick
+from elastream.journal.format import Header
+from elastream.render.page.feed import Message, PageFeed, Place
+
+MOST_WAITING = 64
+"""Ticks that the server has not taken yet. With more it is stuck, and the oldest are left out."""
+MOST_UNREAD = 64
+"""Messages that a viewer has not read: some twenty ticks. One that is further behind begins anew when it comes back."""
+
+Entry = Header | Tick | Literal["over"]
+
+
+@dataclass(eq=False, slots=True)
+class Viewer:
+    """Somebody who looks on."""
+
+    waiting: asyncio.Queue[Message | None] = field(default_factory=lambda: asyncio.Queue(MOST_UNREAD))
+    """None: no more will come."""
+    is_slow: bool = False
+
+
+class Hub:
+    """Takes in ticks from the loop's thread, and tells viewers of them in the server's. Implements Journal."""
+
+    def __init__(self, feed: PageFeed) -> None:
+        self.feed = feed
+        self.viewers: set[Viewer] = set()
+        self.is_over = False
+        self.dropped = 0
+        """Ticks that were left out because the server did not come to take them."""
+        self._entries: deque[Entry] = deque(maxlen=MOST_WAITING)
+        self._lock = threading.Lock()
+        self._wake: Callable[[], None] | None = None
+        self._trouble: str | None = None
+
+    def begin_run(self, header: Header) -> None:
+        """A run begins."""
+        self._put(header)
+
+    def write(self, tick: Tick) -> None:
+        """Take in one tick. Implements Journal."""
+        self._put(tick)
+
+    def close(self) -> None:
+        """No more ticks will come. Implements Journal."""
+        self._put("over")
+
+    def wake_by(self, wake: Callable[[], None] | None) -> None:
+        """What tells the server's thread that there is something to take."""
+        with self._lock:
+            self._wake = wake
+
+    def _put(self, entry: Entry) -> None:
+        with self._lock:
+            self.dropped += len(self._entries) == MOST_WAITING
+            self._entries.append(entry)
+            wake = self._wake
+        if wake is not None:
+            # The server may have ended between the two.
+            with contextlib.suppress(RuntimeError):
+                wake()
+
+    def pump(self) -> None:
+        """Take all that waits, and tell of it. Called in the server's thread."""
+        while True:
+            with self._lock:
+                if not self._entries:
+                    return
+                entry = self._entries.popleft()
+            self._tell(self._fold(entry))
+
+    def _fold(self, entry: Entry) -> list[Message | None]:
+        if entry == "over":
+            self.is_over = True
+            return [None]
+        try:
+            return [self.feed.begin(entry)] if isinstance(entry, Header) else list(self.feed.update(entry))
+        except Exception as error:
+            # A page that lacks a moment is better than none.
+            if (said := spell_error(error)) != self._trouble:
+                self._trouble = said
+                log.warning("the page lacks a moment: %s", said)
+            return []
+
+    def _tell(self, messages: list[Message | None]) -> None:
+        for viewer in list(self.viewers):
+            for message in messages:
+                try:
+                    viewer.waiting.put_nowait(message)
+                except asyncio.QueueFull:
+                    self._let_go(viewer)
+                    break
+
+    def _let_go(self, viewer: Viewer) -> None:
+        self.viewers.discard(viewer)
+        viewer.is_slow = True
+        while not viewer.waiting.empty():
+            viewer.waiting.get_nowait()
+        viewer.waiting.put_nowait(None)
+
+    @contextlib.contextmanager
+    def follow(self, after: Place | None) -> Iterator[tuple[list[Message], Viewer]]:
+        """What there was after a place, and a viewer who is told whatever comes. Called in the server's thread."""
+        viewer = Viewer()
+        self.viewers.add(viewer)
+        if self.is_over:
+            viewer.waiting.put_nowait(None)
+        try:
+            # Nothing is told in between: both happen in this thread.
+            yield list(self.feed.since(after)), viewer
+        finally:
+            self.viewers.discard(viewer)

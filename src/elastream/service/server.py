@@ -1,0 +1,162 @@
+"""The server of a run's page, in a thread of its own beside the loop."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import threading
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from elastream.core.errors import BadInput, spell_error
+from elastream.core.log import log
+from elastream.core.tick import Tick
+from elastream.journal.follower import JournalFollower
+from elastream.journal.format import Header
+from elastream.render.page.feed import PageFeed
+from elastream.service.hub import Hub
+from elastream.service.web import make_application
+
+LOOPBACK = "127.0.0.1"
+NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+PORT = 8620
+"""Where the page is looked for first; one of the next is taken where it is taken."""
+PORTS_TRIED = 20
+MOST_CONNECTIONS = 256
+"""Each is an open file of the process whose job is watched, which needs its files for itself."""
+REQUEST_WITHIN_S = 10.0
+"""Who has not asked for anything by then is let go."""
+HEAD_BYTES = 16 * 1024
+HISTORY_FILES = 2
+"""Of the journal that are read before anything is served: some hours."""
+_START_WITHIN_S = 10.0
+_END_WITHIN_S = 3.0
+
+
+class BoundedProtocol(H11Protocol):
+    """Lets nobody in beyond the most connections, and nobody stay who asks for nothing."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Somebody has come."""
+        if len(self.connections) >= MOST_CONNECTIONS:
+            transport.abort()
+            return
+        super().connection_made(transport)
+        self._idle = self.loop.call_later(REQUEST_WITHIN_S, self._end_if_idle)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Somebody has gone."""
+        idle = getattr(self, "_idle", None)
+        if idle is not None:
+            idle.cancel()
+            super().connection_lost(exc)
+
+    def _end_if_idle(self) -> None:
+        if self.cycle is None and not self.transport.is_closing():
+            self.transport.close()
+
+
+class PageServer:
+    """Serves the page of a run until that is over. Implements Journal: whatever happens to it, the loop goes on."""
+
+    def __init__(self, feed: PageFeed, *, port: int | None = None, history: Path | None = None) -> None:
+        self.hub = Hub(feed)
+        # What earlier runs wrote there is shown as well, and whoever looked on while they ran goes on where they were.
+        self._history = history
+        self._socket = _bind(port)
+        self._server: uvicorn.Server | None = None
+        self._is_up = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="elastream-page", daemon=True)
+
+    @property
+    def address(self) -> str:
+        """Where to look."""
+        return f"http://{LOOPBACK}:{self._socket.getsockname()[1]}/"
+
+    def start(self) -> Self:
+        """Begin to serve."""
+        self._thread.start()
+        return self
+
+    def begin_run(self, header: Header) -> None:
+        """A run begins."""
+        self.hub.begin_run(header)
+
+    def write(self, tick: Tick) -> None:
+        """Take in one tick. Implements Journal."""
+        self.hub.write(tick)
+
+    def close(self) -> None:
+        """End it; whoever looks on is told that the run is over."""
+        self.hub.close()
+        self._is_up.wait(_START_WITHIN_S)
+        if self._server is not None:
+            self._server.should_exit = True
+        self._thread.join(_END_WITHIN_S)
+        self._socket.close()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def _run(self) -> None:
+        try:
+            if self._history is not None:
+                self._read_history(self._history)
+            asyncio.run(self._serve())
+        except BaseException as error:
+            said = spell_error(error) if isinstance(error, Exception) else type(error).__name__
+            log.warning("the page is not served: %s", said)
+        finally:
+            self.hub.wake_by(None)
+            self._is_up.set()
+
+    def _read_history(self, folder: Path) -> None:
+        for entry in JournalFollower(folder, newest=HISTORY_FILES).read():
+            if isinstance(entry, Header):
+                self.hub.feed.begin(entry)
+            else:
+                self.hub.feed.update(entry)
+
+    async def _serve(self) -> None:
+        settings: dict[str, Any] = {
+            "log_config": None, "log_level": logging.CRITICAL, "access_log": False, "server_header": False,
+            "date_header": False, "lifespan": "off",
+            "http": BoundedProtocol, "ws": "none", "h11_max_incomplete_event_size": HEAD_BYTES,
+            "timeout_keep_alive": 5, "timeout_graceful_shutdown": 1,
+        }  # fmt: skip
+        config = uvicorn.Config(make_application(self.hub, NAMES), **settings)
+        self._server = uvicorn.Server(config)
+        loop = asyncio.get_running_loop()
+
+        def wake() -> None:
+            loop.call_soon_threadsafe(self.hub.pump)
+
+        self.hub.wake_by(wake)
+        self.hub.pump()
+        loop.call_soon(self._is_up.set)
+        await self._server.serve(sockets=[self._socket])
+
+
+def _bind(port: int | None) -> socket.socket:
+    """A socket on loopback: on the port that was asked for, or on the first of ours that is free, or on any."""
+    tried = [port] if port is not None else [*range(PORT, PORT + PORTS_TRIED), 0]
+    for number in tried:
+        found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            found.bind((LOOPBACK, number))
+            # Who comes before we answer waits.
+            found.listen(64)
+            return found
+        except OSError as wrong:
+            found.close()
+            reason = wrong.strerror
+    raise BadInput(f"page: port {port} cannot be taken: {reason}; choose another one, or none")

@@ -1,0 +1,126 @@
+"""The pages that are served: one run's page, its scripts, and its stream."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Message as AsgiMessage
+
+from elastream.render.html import element
+from elastream.render.page.feed import Message, Place, parse_place
+from elastream.render.page.skeleton import SCRIPTS, STYLES, make_body, make_head, read_client
+from elastream.service.hub import Hub
+
+HEADERS: Mapping[str, str] = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+"""On every answer. Nothing is loaded from anywhere else, nothing runs that stands in the page itself."""
+
+KEEP_ALIVE_S = 15.0
+"""A line that says nothing, so that whatever stands between us and a reader does not think that nobody is there."""
+TYPES = {".js": "text/javascript", ".css": "text/css"}
+
+
+class Guarded:
+    """Answers only requests for this host, and puts our headers on every answer.
+
+    A page of somebody else may make a browser ask for another name that leads to us; such a request names that name.
+    """
+
+    def __init__(self, inner: ASGIApp, hosts: frozenset[str]) -> None:
+        self._inner = inner
+        self._hosts = hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Check, pass on, and add."""
+        if scope["type"] != "http":
+            await self._inner(scope, receive, send)
+            return
+
+        async def send_guarded(message: AsgiMessage) -> None:
+            if message["type"] == "http.response.start":
+                ours = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+                message["headers"] = [*message.get("headers", []), *ours]
+            await send(message)
+
+        host = next((value for name, value in scope["headers"] if name == b"host"), b"").decode("latin-1")
+        if _name_of(host) not in self._hosts:
+            refusal = PlainTextResponse("this page is served to this machine only\n", status_code=421)
+            await refusal(scope, receive, send_guarded)
+            return
+        await self._inner(scope, receive, send_guarded)
+
+
+def make_application(hub: Hub, hosts: frozenset[str]) -> ASGIApp:
+    """What answers requests for the page of a hub's run."""
+    document = _make_document()
+
+    async def show(request: Request) -> Response:
+        return Response(document, media_type="text/html")
+
+    async def give(request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in (*SCRIPTS, *STYLES):
+            return PlainTextResponse("there is no such file\n", status_code=404)
+        return Response(read_client(name), media_type=TYPES[name[name.rindex(".") :]])
+
+    async def stream(request: Request) -> Response:
+        after = parse_place(request.headers.get("last-event-id", ""))
+        return StreamingResponse(_events(hub, after), media_type="text/event-stream")
+
+    routes = [Route("/", show), Route("/client/{name}", give), Route("/stream", stream)]
+    return Guarded(Starlette(routes=routes), hosts)
+
+
+async def _events(hub: Hub, after: Place | None) -> AsyncIterator[str]:
+    """Server-sent events; a client that lost the stream says what it had, and waits a little before it comes back."""
+    yield "retry: 2000\n\n"
+    with hub.follow(after) as (there, viewer):
+        for message in there:
+            yield _event(message)
+        while True:
+            try:
+                message_or_end = await asyncio.wait_for(viewer.waiting.get(), KEEP_ALIVE_S)
+            except TimeoutError:
+                yield ": still here\n\n"
+                continue
+            if message_or_end is None:
+                break
+            yield _event(message_or_end)
+    if not viewer.is_slow:
+        yield "event: over\ndata: {}\n\n"
+
+
+def _event(message: Message) -> str:
+    place = f"id: {message.place}\n" if message.place is not None else ""
+    return f"{place}event: {message.kind}\ndata: {message.data}\n\n"
+
+
+def _make_document() -> str:
+    head = make_head(
+        "Elastream",
+        *(element("link", rel="stylesheet", href=f"client/{name}") for name in STYLES),
+    )
+    scripts = (element("script", src=f"client/{name}") for name in SCRIPTS)
+    body = element("body", element("main", make_body()), *scripts)
+    return f"<!doctype html>\n{element('html', head, body, lang='en')}\n"
+
+
+def _name_of(host: str) -> str:
+    """Of `localhost:8000` or `[::1]:8000`, what stands before the port."""
+    if host.startswith("["):
+        return host.partition("]")[0][1:].lower()
+    return host.rpartition(":")[0].lower() if ":" in host else host.lower()

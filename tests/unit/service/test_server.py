@@ -1,0 +1,190 @@
+"""The server of a page, asked over real connections."""
+
+import http.client
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from elastream.core.errors import BadInput
+from elastream.render.page.feed import PageFeed
+from elastream.render.page.skeleton import SCRIPTS, STYLES
+from elastream.service import server as serving
+from elastream.service.server import PageServer
+from tests.unit.journal_samples import header, planner, record
+from tests.unit.page_samples import calm
+
+WAIT_S = 10.0
+
+
+@pytest.fixture
+def server() -> Iterator[PageServer]:
+    with PageServer(PageFeed(), port=_free_port()) as server:
+        server.begin_run(header(planner()))
+        for one in calm(range(1, 4)):
+            server.write(one)
+        yield server
+
+
+def _free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
+
+
+Ask = Callable[..., http.client.HTTPResponse]
+
+
+@pytest.fixture
+def ask() -> Iterator[Ask]:
+    """Asks a server; what was opened for it is closed at the end."""
+    opened: list[tuple[http.client.HTTPConnection, http.client.HTTPResponse]] = []
+
+    def ask(server: PageServer, path: str, method: str = "GET", **headers: str) -> http.client.HTTPResponse:
+        connection = http.client.HTTPConnection("127.0.0.1", port_of(server), timeout=WAIT_S)
+        connection.request(method, path, headers={name.replace("_", "-"): value for name, value in headers.items()})
+        answer = connection.getresponse()
+        opened.append((connection, answer))
+        return answer
+
+    yield ask
+    for connection, answer in opened:
+        answer.close()
+        connection.close()
+
+
+def port_of(server: PageServer) -> int:
+    return int(server.address.rstrip("/").rpartition(":")[2])
+
+
+def events(answer: http.client.HTTPResponse, last: str) -> list[tuple[str, str]]:
+    """Kind and place of the events up to the first of a kind."""
+    found, place = [], ""
+    while line := answer.readline().decode().rstrip("\n"):
+        pass
+    while True:
+        line = answer.readline().decode().rstrip("\n")
+        if line.startswith("id: "):
+            place = line[4:]
+        elif line.startswith("event: "):
+            found.append((line[7:], place))
+            place = ""
+            if found[-1][0] == last:
+                return found
+
+
+def test_the_page_runs_nothing_that_stands_in_it(ask: Ask, server: PageServer) -> None:
+    answer = ask(server, "/")
+    text = answer.read().decode()
+
+    assert answer.status == 200
+    policy = answer.headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert "<script>" not in text
+    assert "style=" not in text
+
+
+def test_its_scripts_and_styles_are_served_and_no_other_file(ask: Ask, server: PageServer) -> None:
+    for name in (*SCRIPTS, *STYLES):
+        assert ask(server, f"/client/{name}").status == 200
+    for path in ("/client/feed.py", "/client/..%2ffeed.py", "/client/../feed.py", "/etc/passwd", "/client/"):
+        assert ask(server, path).status == 404
+
+
+def test_who_loses_the_stream_goes_on_where_it_was(ask: Ask, server: PageServer) -> None:
+    first = events(ask(server, "/stream"), "now")
+    assert [kind for kind, _ in first] == ["run", "ticks", "lines", "spans", "summary", "now"]
+    place = first[1][1]
+
+    again = events(ask(server, "/stream", Last_Event_ID=place), "now")
+    assert "ticks" not in [kind for kind, _ in again]
+
+    nonsense = events(ask(server, "/stream", Last_Event_ID="../../x"), "now")
+    assert [kind for kind, _ in nonsense] == [kind for kind, _ in first]
+
+
+def test_a_name_that_is_not_ours_is_refused(ask: Ask, server: PageServer) -> None:
+    """A page of somebody else can make a browser ask for a name of its own that leads to us."""
+    assert ask(server, "/", Host="evil.example").status == 421
+    assert ask(server, "/stream", Host="evil.example:8620").status == 421
+    assert ask(server, "/", Host=f"localhost:{port_of(server)}").status == 200
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "TRACE", "NONSENSE"])
+def test_nothing_can_be_done_to_it(ask: Ask, server: PageServer, method: str) -> None:
+    assert ask(server, "/", method).status in (400, 405)
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(range(200)),
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"GET " + b"a" * 100_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"b" * 2_000_000 + b"\r\n\r\n",
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"\r\n" * 5000,
+    ],
+)
+def test_garbage_is_refused_and_the_next_one_is_answered(ask: Ask, server: PageServer, garbage: bytes) -> None:
+    with socket.create_connection(("127.0.0.1", port_of(server)), timeout=WAIT_S) as connection:
+        try:
+            connection.sendall(garbage)
+            connection.shutdown(socket.SHUT_WR)
+            answer = connection.recv(200)
+        except (BrokenPipeError, ConnectionResetError):
+            answer = b""
+    assert answer == b"" or answer.startswith((b"HTTP/1.1 4", b"HTTP/1.1 505"))
+    assert ask(server, "/").status == 200
+
+
+def test_who_asks_for_nothing_is_let_go(ask: Ask, server: PageServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "REQUEST_WITHIN_S", 0.1)
+    with socket.create_connection(("127.0.0.1", port_of(server)), timeout=WAIT_S) as connection:
+        assert connection.recv(1) == b""
+
+
+def test_more_connections_than_are_allowed_are_turned_away(
+    ask: Ask, server: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serving, "MOST_CONNECTIONS", 3)
+    streams = [ask(server, "/stream") for _ in range(3)]
+
+    address = ("127.0.0.1", port_of(server))
+    with (
+        socket.create_connection(address, timeout=WAIT_S) as connection,
+        suppress(ConnectionResetError, BrokenPipeError),
+    ):
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert connection.recv(1) == b""
+
+    for stream in streams:
+        stream.close()
+
+
+def test_at_the_end_of_the_run_the_stream_ends_with_a_word(ask: Ask, server: PageServer) -> None:
+    answer = ask(server, "/stream")
+    events(answer, "now")
+
+    server.close()
+
+    assert b"event: over" in answer.read()
+
+
+def test_a_port_that_is_taken_is_told_in_one_line() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        with pytest.raises(BadInput, match=r"page: port \d+ cannot be taken"):
+            PageServer(PageFeed(), port=taken.getsockname()[1])
+
+
+def test_what_an_earlier_run_has_recorded_is_shown_as_well(ask: Ask, tmp_path: Path) -> None:
+    record(tmp_path, [100.0, 100.0, 100.0])
+
+    with PageServer(PageFeed(), port=_free_port(), history=tmp_path) as server:
+        answer = ask(server, "/stream")
+        assert [kind for kind, _ in events(answer, "now")][:2] == ["run", "ticks"]

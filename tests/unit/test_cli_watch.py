@@ -1,0 +1,77 @@
+"""`elastream watch`."""
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+
+from elastream.cli import main
+from tests.unit.journal_samples import record
+
+
+def test_a_run_that_is_not_begun_yet_is_waited_for_and_then_shown(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "elastream", "watch", str(tmp_path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        killer = threading.Timer(60.0, process.kill)
+        killer.start()
+        try:
+            address = next(line.split()[-1] for line in process.stderr if "http://" in line)
+            with urlopen(f"{address}stream", timeout=20) as stream:
+                record(tmp_path, [100.0, 100.0, 100.0])
+                kinds = []
+                while "now" not in kinds:
+                    line = stream.readline().decode()
+                    kinds += [line[7:].strip()] if line.startswith("event: ") else []
+            assert kinds[:2] == ["run", "ticks"]
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=20)
+        finally:
+            killer.cancel()
+    assert process.returncode == 130
+    assert "Traceback" not in errors
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["no-such-folder"], "there is no such folder"),
+        ([".", "--speed", "fast"], "--speed: found 'fast'"),
+        ([".", "--speed", "0"], "--speed: found '0'"),
+    ],
+)
+def test_what_cannot_be_watched_is_told_in_one_line(
+    arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    assert main(["watch", *arguments]) == 2
+
+    errors = capsys.readouterr().err
+    assert said in errors
+    assert len(errors.strip().splitlines()) == 1
+
+
+def test_a_recorded_run_is_played_so_many_times_as_fast(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    record(tmp_path, [100.0] * 4)
+    slept: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if len(slept) > 4:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(time, "sleep", sleep)
+
+    assert main(["watch", str(tmp_path), "--speed", "10", "--no-page"]) == 130
+    assert slept[:4] == pytest.approx([0.0, 0.5, 0.5, 0.5])
