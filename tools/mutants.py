@@ -3134,6 +3134,20 @@ MUTANTS = (
         test="tests/unit/test_launch_sessions.py"
         "::test_a_copy_that_a_script_has_made_of_its_process_ends_nothing_of_its_parents",
     ),
+    Mutant(
+        fault="code of an archive runs if its manifest is silent about it",
+        file="src/elastream/experiments/bundle/check.py",
+        before="""manifest["code"] or sorted(_find_classes([run.document for run in packed.values()])):""",
+        after="""manifest["code"]:""",
+        test="tests/unit/experiments/test_bundle.py::test_code_that_a_manifest_is_silent_about_is_not_run_either",
+    ),
+    Mutant(
+        fault="an archive is unpacked however much it says that it holds",
+        file="src/elastream/experiments/bundle/archive.py",
+        before="min(MOST_BYTES, MOST_TIMES * file.stat().st_size)",
+        after="MOST_BYTES",
+        test="tests/unit/experiments/test_bundle.py::test_an_archive_that_would_fill_a_disk_is_not_unpacked",
+    ),
 )
 
 

@@ -143,6 +143,38 @@ def test_code_of_others_is_not_run_unless_it_is_trusted(folder: Path) -> None:
     assert not (root.parent / "again").exists()
 
 
+def test_code_that_a_manifest_is_silent_about_is_not_run_either(folder: Path) -> None:
+    """Whoever packs an archive by hand writes what they like into it."""
+    root = unpacked(folder, packed(folder, "*"))
+    for module in ("packed_policy", "packed_size"):
+        sys.modules.pop(module, None)
+    manifest = json.loads((root / "MANIFEST.json").read_text())
+    (root / "MANIFEST.json").write_text(json.dumps({**manifest, "code": [], "files": {}}))
+    with pytest.raises(BadInput, match=r"code of others, which would run here: packed_policy:Packed; read it"):
+        check_bundle(root, root.parent / "again", Here(), trusts_code=False)
+    assert "packed_policy" not in sys.modules
+    assert str(root) not in sys.path
+
+
+@pytest.mark.parametrize("key", ["name", "code", "files", "inputs"])
+def test_a_manifest_that_makes_no_sense_is_told_in_one_line(folder: Path, key: str) -> None:
+    root = unpacked(folder, packed(folder, "*"))
+    manifest = json.loads((root / "MANIFEST.json").read_text())
+    for bad in ({**manifest, key: 7}, {name: value for name, value in manifest.items() if name != key}):
+        (root / "MANIFEST.json").write_text(json.dumps(bad))
+        with pytest.raises(BadInput, match="this is no archive of `elastream bundle`"):
+            check_bundle(root, root.parent / "again", Here(), trusts_code=False)
+
+
+def test_an_archive_that_would_fill_a_disk_is_not_unpacked(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("bundle/MANIFEST.json", "{}")
+        archive.writestr("bundle/zeros", bytes(10_000_000))
+    with pytest.raises(BadInput, match=r"bomb.zip: it holds more than an archive of runs would"):
+        unpack_archive(tmp_path / "bomb.zip", tmp_path / "to")
+    assert not (tmp_path / "to").exists()
+
+
 @pytest.mark.parametrize("member", ["../outside.txt", "/etc/outside.txt", "bundle/../../outside.txt", "alone.txt"])
 def test_an_archive_writes_nothing_outside_of_its_folder(tmp_path: Path, member: str) -> None:
     with zipfile.ZipFile(tmp_path / "bad.zip", "w") as archive:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
+from pydantic import BaseModel, ConfigDict
 
+from elastream.core.callform import CLASS_PATH
 from elastream.core.errors import BadInput, ElastreamError
+from elastream.core.input_file import read_input
+from elastream.core.sanitizer import sanitizer
 from elastream.experiments.bundle.archive import digest
 from elastream.experiments.bundle.packing import MANIFEST
 from elastream.experiments.experiment import parse_experiment
@@ -21,10 +26,23 @@ from elastream.experiments.runner.execution import Done
 from elastream.experiments.runner.runner import CaseStatus, RunnerBackend, find_status, run_cases
 from elastream.experiments.store.folder import TABLES, RunStore, StoredRun
 from elastream.experiments.store.identity import Identity
+from elastream.experiments.store.stored_files import UNREADABLE
 from elastream.experiments.sweep.row import relocate
 
 APART = ("took_s", "code")
 """How long a run took, and by which code, is no result."""
+
+
+class _Manifest(BaseModel):
+    """What is asked of a manifest; anybody may have written it."""
+
+    model_config = ConfigDict(strict=True)
+
+    archive: Literal["elastream bundle"]
+    name: str
+    files: dict[str, str]
+    inputs: dict[str, str]
+    code: list[str]
 
 
 @dataclass(slots=True)
@@ -54,14 +72,16 @@ class BundleCheck:
 def read_manifest(root: Path) -> dict[str, Any]:
     """What an unpacked archive says of itself."""
     try:
-        manifest = json.loads((root / MANIFEST).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        manifest = None
-    if not isinstance(manifest, dict) or manifest.get("archive") != "elastream bundle":
-        raise BadInput(f"{root.name}: this is no archive of `elastream bundle`: its {MANIFEST} cannot be read")
-    if manifest.get("schema") != 1:
-        raise BadInput(f"{root.name}: it was packed by a newer version of Elastream; install that")
-    return manifest
+        manifest = json.loads(read_input(root / MANIFEST))
+        if isinstance(manifest, dict) and manifest.get("schema", 1) != 1:
+            raise BadInput(f"{root.name}: it was packed by a newer version of Elastream; install that")
+        _Manifest.model_validate(manifest)
+    except UNREADABLE:
+        raise BadInput(
+            f"{root.name}: this is no archive of `elastream bundle`: its {MANIFEST} cannot be read"
+        ) from None
+    found: dict[str, Any] = manifest
+    return found
 
 
 def check_bundle(
@@ -75,14 +95,15 @@ def check_bundle(
 ) -> BundleCheck:
     """Run everything in an unpacked archive again, in another folder, and compare every value."""
     manifest = read_manifest(root)
-    if manifest["code"] and not trusts_code:
-        code = ", ".join(manifest["code"])
-        raise BadInput(
-            f"{manifest['name']}: it has code of others, which would run here: {code}; read it, and say --trust"
-        )
-    found = BundleCheck(str(manifest["name"]), damaged=list(_find_damaged(root, manifest["files"])))
-    sys.path.append(str(root))
     packed = {run.identity: run for run in RunStore(root).require().runs()}
+    if trusts_code:
+        sys.path.append(str(root))
+    elif code := manifest["code"] or sorted(_find_classes([run.document for run in packed.values()])):
+        raise BadInput(
+            f"{manifest['name']}: it has code of others, which would run here: {', '.join(code)}; read it, and say "
+            "--trust"
+        )
+    found = BundleCheck(manifest["name"], damaged=list(_find_damaged(root, manifest["files"])))
     cases: dict[bool, dict[Identity, Case]] = {False: {}, True: {}}
     for identity, run in packed.items():
         found.runs += 1
@@ -106,6 +127,15 @@ def check_bundle(
 
 def _find_damaged(root: Path, files: Mapping[str, str]) -> list[str]:
     return [name for name, told in files.items() if not (root / name).is_file() or digest(root / name) != told]
+
+
+def _find_classes(value: object) -> set[str]:
+    """Whatever reads like a class in a module: to look for it would run it, and a manifest may be silent about it."""
+    if isinstance(value, str):
+        return set(re.findall(CLASS_PATH, value, re.ASCII))
+    if isinstance(value, Mapping):
+        value = [*value, *value.values()]
+    return {name for part in value for name in _find_classes(part)} if isinstance(value, list) else set()
 
 
 def _find_obstacle(root: Path, run: StoredRun, inputs: Mapping[str, str]) -> str | None:
@@ -150,7 +180,8 @@ def find_difference(first: Path, second: Path) -> str | None:
             if column not in left.column_names or column not in right.column_names:
                 return f"{told}: only one of them has it"
             if not left[column].equals(right[column]):
-                return f"{told}: {_spell_difference(left[column].to_pylist(), right[column].to_pylist())}"
+                spelt = _spell_difference(left[column].to_pylist(), right[column].to_pylist())
+                return sanitizer().line(f"{told}: {spelt}")
     return None
 
 

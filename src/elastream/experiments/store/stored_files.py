@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, BinaryIO
 
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
@@ -107,8 +107,7 @@ def read_plan_file(file: Path) -> tuple[str | None, dict[str, Any]]:
 def read_rows(file: Path, schema: pa.Schema) -> list[dict[str, Any]]:
     """The rows of a table. What is no number is unknown."""
     with open_input(file) as content:
-        if (rows := pq.read_metadata(content).num_rows) > MOST_ROWS:
-            raise ValueError(f"{file}: {rows:,} rows")
+        _check_rows(file, content)
         content.seek(0)
         table = pq.read_table(content, schema=schema)
     return [{name: _believe(value) for name, value in row.items()} for row in table.to_pylist()]
@@ -117,7 +116,12 @@ def read_rows(file: Path, schema: pa.Schema) -> list[dict[str, Any]]:
 def check_table(file: Path) -> None:
     """UNREADABLE where a table is not whole."""
     with open_input(file) as content:
-        pq.read_metadata(content)
+        _check_rows(file, content)
+
+
+def _check_rows(file: Path, content: BinaryIO) -> None:
+    if (rows := pq.read_metadata(content).num_rows) > MOST_ROWS:
+        raise ValueError(f"{file}: {rows:,} rows")
 
 
 def _read(file: Path, text: str, form: type[BaseModel]) -> dict[str, Any]:
