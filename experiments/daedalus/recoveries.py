@@ -27,6 +27,8 @@ QUIET_S, LONGEST_S, LEAST_STRAY = 30.0, 900.0, 0.05
 
 SHORT = "here a standstill is so far from usual that catching up often is no anomaly, and what is measured ends early"
 
+AT_THE_TOP = "those near the top of the sine are not, where 12 workers are just enough; it expects a stop of 30 s"
+
 OFF = PublishedNumber(title="difference between predicted and measured, as a share of the measured one", floor=0.02)
 TIMES = PublishedNumber(title="s")
 
@@ -107,7 +109,7 @@ def score_failures(results: PlanResults) -> list[TableScore]:
         told = 1.0 if policy == "Daedalus" else None
         share = estimate_share([float(one is not None and one <= TARGET_S) for one in took]) if took else None
         row = f"{policy}, {model}"
-        within.append(Claim(row=row, told=told, found=share))
+        within.append(Claim(row=row, told=told, found=share, reason=AT_THE_TOP))
         longest.append(Claim(row=row, told=None, found=estimate([max(known)]) if known else None))
     return [
         TableScore(table="Failures, recovered from within 600 s", quantity=SHARE, claims=tuple(within)),

@@ -38,14 +38,14 @@ class Look:
     wanted: int
     ready: int
     demand: int
-    backlog: float
 
 
 def read_row(run: StoredRun) -> Row:
     """From the moments that were kept of a run."""
-    columns = ["t_s", "wanted", "ready", "demand", "backlog"]
+    columns = ["t_s", "wanted", "ready", "demand"]
     table = pq.read_table(run.folder / "ticks.parquet", columns=columns).to_pylist()
-    return make_row([Look(**row) for row in table], find_downtime(run.document["what"]["subject"]))
+    downtime_s = find_downtime(run.document["what"]["subject"])
+    return make_row([Look(**row) for row in table], downtime_s, run.numbers["excess_time"])
 
 
 def find_downtime(subject: Mapping[str, str]) -> float:
@@ -55,9 +55,12 @@ def find_downtime(subject: Mapping[str, str]) -> float:
     return model.restart.grow_s
 
 
-def make_row(looks: Sequence[Look], downtime_s: float) -> Row:
-    """While a change stops the job there are no workers: the document takes all away and puts them back, and only so do
-    the costs of its table agree with its accuracies and numbers of changes."""
+def make_row(looks: Sequence[Look], downtime_s: float, excess_time: float | None) -> Row:
+    """A run that was cut off before all was done counts to its end.
+
+    While a change stops the job there are no workers: the document takes all away and puts them back, and only so do
+    the costs of its table agree with its accuracies and numbers of changes.
+    """
     inside = [look for look in looks if look.t_s < INPUT_S]
     changes_s = [after.t_s for before, after in pairwise(inside) if after.wanted != before.wanted]
     stops = find_stops(changes_s, downtime_s)
@@ -65,7 +68,7 @@ def make_row(looks: Sequence[Look], downtime_s: float) -> Row:
     return Row(
         reconfigurations=len(changes_s),
         cost=fmean(supply) * INPUT_S / 60,
-        excess_time=_find_excess(looks) / INPUT_S,
+        excess_time=looks[-1].t_s / INPUT_S - 1 if excess_time is None else excess_time,
         timeshare_over_pct=100 * fmean(have > look.demand for have, look in zip(supply, inside, strict=True)),
     )
 
@@ -77,10 +80,3 @@ def find_stops(changes_s: Sequence[float], downtime_s: float) -> list[tuple[floa
         begin_s = max(changed_s, stops[-1][1]) if stops else changed_s
         stops.append((begin_s, begin_s + downtime_s))
     return stops
-
-
-def _find_excess(looks: Sequence[Look]) -> float:
-    """Until nothing waits; a run that was cut off before that counts to its end."""
-    after = [look for look in looks if look.t_s >= INPUT_S]
-    end_s = next((look.t_s for look in after if look.backlog < 1), after[-1].t_s if after else INPUT_S)
-    return end_s - INPUT_S

@@ -74,13 +74,12 @@ def test_a_run_by_hand() -> None:
     """Two workers for half of the time; then four where three are needed, after a change that takes a tenth of it."""
     tenth = INPUT_S / 10
 
-    def look(number: int) -> Look:
-        wanted, ready = (2, 2) if number < 5 else (4, 4)
-        return Look(t_s=number * tenth, wanted=wanted, ready=ready, demand=2 if number < 5 else 3,
-                    backlog=50.0 if number < 12 else 0.0)  # fmt: skip
-
-    row = make_row([look(number) for number in range(14)], downtime_s=tenth)
-    # Four of ten parts with four workers where three are enough; nothing waits a fifth of the time after the rides.
+    looks = [
+        Look(t_s=number * tenth, wanted=2 if number < 5 else 4, ready=2 if number < 5 else 4, demand=2 + (number >= 5))
+        for number in range(14)
+    ]
+    row = make_row(looks, tenth, excess_time=0.2)
+    # Four of ten parts with four workers where three are enough.
     assert row.reconfigurations == 1
     assert row.cost == pytest.approx(28.8 * (5 * 2 + 4 * 4))
     assert row.excess_time == pytest.approx(0.2)
@@ -88,8 +87,8 @@ def test_a_run_by_hand() -> None:
 
 
 def test_a_run_that_does_not_finish_counts_to_its_end() -> None:
-    looks = [Look(t_s=share * INPUT_S, wanted=2, ready=2, demand=2, backlog=9.0) for share in (0.0, 0.5, 1.0, 1.3)]
-    assert make_row(looks, 120.0).excess_time == pytest.approx(0.3)
+    looks = [Look(t_s=share * INPUT_S, wanted=2, ready=2, demand=2) for share in (0.0, 0.5, 1.0, 1.3)]
+    assert make_row(looks, 120.0, excess_time=None).excess_time == pytest.approx(0.3)
 
 
 def test_the_downtime_is_that_of_the_model() -> None:
