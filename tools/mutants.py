@@ -315,6 +315,14 @@ MUTANTS = (
         "::test_a_share_that_is_the_same_in_all_cases_is_not_known_for_all_that",
     ),
     Mutant(
+        fault="a saving below nothing is drawn as none",
+        file="src/elastream/experiments/replication/page.py",
+        before="low, high = min(0.0, *known) - 0.02 * most, 1.02 * most",
+        after="low, high = -0.02 * most, 1.02 * most",
+        test="tests/unit/experiments/test_replication.py"
+        "::test_shares_are_drawn_between_none_and_all_and_what_is_below_none_left_of_it",
+    ),
+    Mutant(
         fault="a recovery goes on through the next change of size",
         file="experiments/daedalus/recoveries.py",
         before="changed_s + SHORTEST_STOP_S <= one.t_s < end_s and",

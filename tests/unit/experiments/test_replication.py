@@ -1,5 +1,6 @@
 """Published tables beside runs: order, errors and verdicts by hand-made cases; the plans of published evaluations."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -160,6 +161,18 @@ def test_results_are_found_by_the_labels_of_the_plan_and_averaged_over_repetitio
     assert (small.mean, small.repetitions) == (3.0, 2)
     assert results.estimate(lambda run: run.numbers["mean_wanted"], policy="large") == once(5.0)
     assert results.estimate("mean_wanted", policy="tiny") is None
+
+
+def test_shares_are_drawn_between_none_and_all_and_what_is_below_none_left_of_it() -> None:
+    shares = PublishedNumber(title="share", most=1.0)
+    claims = (claim("a", None, 1.0), claim("b", None, 0.5), claim("c", None, 0.0), claim("d", None, -0.3))
+    scores = [TableScore(table="Table 1", quantity=shares, claims=claims)]
+    chapters = [Chapter(title="Shares", told=[], results=[], scores=scores)]
+    page = make_page(Account(document="A", about="B", command="C", chapters=chapters))
+    all_of_it, half, none, less = (float(found) for found in re.findall(r'<circle cx="([\d.]+)%"', page))
+    assert 0 < less < none < half < all_of_it < 100
+    assert all_of_it - half == pytest.approx(half - none, abs=0.02)
+    assert [f">{label}<" in page for label in ("0", "0.25", "0.5", "0.75", "1")] == [True] * 5
 
 
 @pytest.mark.parametrize("file", PLANS, ids=lambda file: f"{file.parent.name}/{file.stem}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.resources import files
 
 from elastream.experiments.replication.account import Account, Chapter
@@ -89,20 +89,12 @@ def _find_cell(claim: Claim) -> Cell:
 
 
 def _draw_picture(heading: str, score: TableScore) -> Html | None:
-    """What was told and what was found, over one axis of powers of ten."""
-    known = [value for claim in score.claims
-             for value in (claim.told, claim.found.mean if claim.found else None) if value is not None]  # fmt: skip
-    above = [value for value in known if value > 0]
-    if not above:
+    """What was told and what was found, over one axis."""
+    axis = _find_axis(score)
+    if axis is None:
         return None
-    # What is next to nothing would stretch the axis until nothing else can be told apart.
-    low = math.log10(max(min(above), 0.001 * max(above))) - 0.1
-    high = max(math.log10(max(above)) + 0.1, low + 0.5)
-
-    def place(value: float) -> float:
-        return min(1.0, max(0.0, (math.log10(max(value, 1e-9)) - low) / (high - low)))
-
-    marks = [AxisMark(at=place(at), label=f"{at:g}") for at in _find_marks(low, high)]
+    place, at_marks = axis
+    marks = [AxisMark(at=place(at), label=f"{at:g}") for at in at_marks]
     rows = [
         ToldAndFound(
             label=claim.row,
@@ -124,6 +116,28 @@ def _tell_row(score: TableScore, claim: Claim) -> str:
         return f"{claim.row}: {found}"
     told = tell_value(claim.told) or "nothing"
     return f"{claim.row}: published {told}, here {found}; {tell_verdict(score, claim)}"
+
+
+def _find_axis(score: TableScore) -> tuple[Callable[[float], float], list[float]] | None:
+    """Where a value lies from 0 to 1, and what is marked: powers of ten; of shares, none, all and what is between."""
+    known = [value for claim in score.claims
+             for value in (claim.told, claim.found.mean if claim.found else None) if value is not None]  # fmt: skip
+    if known and math.isfinite(score.quantity.most):
+        most = score.quantity.most
+        # Room for rings at both ends.
+        low, high = min(0.0, *known) - 0.02 * most, 1.02 * most
+        return lambda value: _within((value - low) / (high - low)), [most * part / 4 for part in range(5)]
+    above = [value for value in known if value > 0]
+    if not above:
+        return None
+    # What is next to nothing would stretch the axis until nothing else can be told apart.
+    low = math.log10(max(min(above), 0.001 * max(above))) - 0.1
+    high = max(math.log10(max(above)) + 0.1, low + 0.5)
+    return lambda value: _within((math.log10(max(value, 1e-9)) - low) / (high - low)), _find_marks(low, high)
+
+
+def _within(place: float) -> float:
+    return min(1.0, max(0.0, place))
 
 
 def _find_marks(low: float, high: float) -> list[float]:
