@@ -64,13 +64,7 @@ def run_plan(what: Evaluation, plan: str, out: Path, *, on: str) -> int:
 
 def score(what: Evaluation, out: Path) -> Account:
     """What the plans gave that were run, as text and as a page beside them."""
-    account = what.tell(
-        {
-            plan: read_results(what.folder / f"{plan}.yaml", out / plan)
-            for plan in (*what.plans, *what.apart)
-            if (out / plan / "runs").is_dir()
-        }
-    )
+    account = what.tell(dict(_read(what, out)))
     out.mkdir(parents=True, exist_ok=True)
     for made, content in ((PAGE, make_page(account)), (TEXT, make_text(account))):
         (out / made).write_text(content, encoding="utf-8")

@@ -1585,6 +1585,14 @@ MUTANTS = (
         "test_every_policy_that_runs_on_micro_batches_was_measured_in_every_case",
     ),
     Mutant(
+        fault="a plan that only older code has run ends an evaluation",
+        file="experiments/replication.py",
+        before="        except BadInput as lack:",
+        after="        except NotImplementedError as lack:",
+        test="tests/unit/experiments/test_all_evaluations.py"
+        "::test_a_plan_that_only_older_code_has_run_is_told_and_left_out",
+    ),
+    Mutant(
         fault="what an autoscaler was not run on by the thesis is left out beside what it was",
         file="experiments/kanis/tables.py",
         before="return [*ran, *({**dict.fromkeys",

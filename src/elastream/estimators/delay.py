@@ -88,25 +88,23 @@ class DelayWindow:
 
     def __init__(self, window_s: float) -> None:
         self.window_s = window_s
-        self._parts: list[Columns] = []
+        self._parts: Columns = columns_of(())
         """The oldest first."""
+        self._fresh: list[Stretch] = []
+        """Taken in since the last question."""
 
     def add(self, parts: Iterable[Stretch]) -> None:
         """Take in what was just committed."""
-        columns = columns_of(parts)
-        if len(columns):
-            self._parts.append(columns)
+        self._fresh.extend(parts)
 
     def at(self, now_s: float) -> Delay | None:
         """The distribution now, or None if nothing was committed."""
-        if not self._parts:
-            return None
         # Put together once: a source with many partitions commits thousands of stretches in a minute.
-        columns = np.concatenate(self._parts)
+        columns = np.concatenate((self._parts, columns_of(self._fresh)))
+        self._fresh.clear()
         lately = columns[:, 0] > now_s - self.window_s
-        columns = columns[lately.argmax() if lately.any() else len(columns) :]
-        self._parts = [columns] if len(columns) else []
-        if not self._parts:
+        self._parts = columns = columns[lately.argmax() if lately.any() else len(columns) :]
+        if not len(columns):
             return None
         p50, p95, p99 = quantiles(columns, (0.5, 0.95, 0.99)).tolist()
         return Delay(

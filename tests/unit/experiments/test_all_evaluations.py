@@ -10,7 +10,7 @@ from elastream.experiments.replication.account import Account, Chapter
 from elastream.experiments.replication.index import IndexEntry, make_index
 from elastream.experiments.replication.results import PlanResults
 from experiments.__main__ import TimeLeft, find_evaluations, main
-from experiments.replication import Evaluation
+from experiments.replication import Evaluation, score
 
 PLAN = """\
 about: Which size?
@@ -58,6 +58,16 @@ def test_all_are_run_and_one_page_leads_to_the_page_of_each_and_to_the_report_of
         assert (out / link).is_file()
     assert "A paper &lt;of 2020&gt;" in page
     assert "Missing: broken: nowhere ended with code 2" in page
+
+
+def test_a_plan_that_only_older_code_has_run_is_told_and_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "sizes.yaml").write_text(PLAN)
+    (tmp_path / "out" / "sizes" / "runs").mkdir(parents=True)
+    account = score(Evaluation(folder=tmp_path, plans=["sizes"], tell=tell), tmp_path / "out")
+    assert not account.chapters
+    assert capsys.readouterr().err.startswith("left out: ")
 
 
 def test_an_index_names_what_is_missing(tmp_path: Path) -> None:

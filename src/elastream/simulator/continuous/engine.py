@@ -56,7 +56,8 @@ class ContinuousEngine:
         """All that was committed, for the result of the run."""
         self.lagging = False
         """Whether records wait in a log."""
-        self._steps = 0
+        self._steps, self._step_s = 0, model.step_s
+        self._busy_ceiling = model.measuring.busy_ceiling
         self._random = Random(f"{seed}/measuring")
         self._slow_starts = [fault for fault in faults if isinstance(fault, SlowStart)]
         self._blocks = [fault for fault in faults if isinstance(fault, SinkBlocked)]
@@ -83,7 +84,7 @@ class ContinuousEngine:
 
     def advance(self, to_s: float) -> None:
         """Let whole steps happen up to and including a time."""
-        step_s = self.model.step_s
+        step_s = self._step_s
         while (self._steps + 1) * step_s <= to_s + 1e-9:
             self._before_step()
             self._steps += 1
@@ -95,7 +96,7 @@ class ContinuousEngine:
                 self._commit(start_s)
             for log in self.logs:
                 log.expire(self.now_s)
-            self.lagging = any(log.waiting > 1e-6 * log.arrived for log in self.logs)
+            self.lagging = any([log.waiting > 1e-6 * log.arrived for log in self.logs])
 
     def resize(self, sizes: Mapping[str, int], leave_first: Sequence[str] = (), add_on: Sequence[str] = ()) -> None:
         """Begin to have other numbers of workers."""
@@ -185,7 +186,7 @@ class ContinuousEngine:
     # A step.
 
     def _flow(self, start_s: float) -> None:
-        blocked = any(block.holds(start_s) for block in self._blocks)
+        blocked = bool(self._blocks) and any(block.holds(start_s) for block in self._blocks)
         for turns in self._turns:
             turns.deal()
         for operator in self._against:
@@ -227,9 +228,9 @@ class ContinuousEngine:
         capacity = op.capacity
         if not capacity:
             return
-        step_s, useful = self.model.step_s, op.useful
+        step_s, useful = self._step_s, op.useful
         # Working through a window costs as much as taking in so many records.
-        fired = op.fired / op.fire_ratio
+        fired = op.fired / op.fire_ratio if op.fired else 0.0
         worked = used = 0.0
         if len(op.groups) == 1:
             group = op.groups[0]
@@ -258,7 +259,7 @@ class ContinuousEngine:
                 short = (supply - done) / (capacity if op.shared is not None else supply or 1.0)
                 held = min(idle, max(op.blocked, short))
             op.backpressure_s += held * useful * step_s
-        seen = worked * (1 - op.model.unseen * (1 - worked)) * self.model.measuring.busy_ceiling
+        seen = worked * (1 - op.model.unseen * (1 - worked)) * self._busy_ceiling
         if unsteady:
             seen *= 1 - unsteady * self._random.random()
         op.busy_s += seen * useful * step_s

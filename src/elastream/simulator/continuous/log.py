@@ -75,8 +75,10 @@ class SimulatedLog:
     @property
     def unread(self) -> float:
         """Records that have arrived and wait to be read for the first time."""
-        arrived = self.arrived
-        return sum([(arrived - lane.position) * lane.share for lane in self.lanes])
+        arrived, lanes = self.arrived, self.lanes
+        if len(lanes) == 1:
+            return (arrived - lanes[0].position) * lanes[0].share
+        return sum([(arrived - lane.position) * lane.share for lane in lanes])
 
     @property
     def waiting(self) -> float:
