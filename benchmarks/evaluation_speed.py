@@ -1,4 +1,4 @@
-"""How long the first document's evaluation takes, run and report: parameter optimisation, workloads, queries, convergence.
+"""How long the evaluation of the first document takes: its four plans, their reports and its page.
 
     python -m benchmarks.evaluation_speed [REPETITIONS]
 
@@ -52,12 +52,13 @@ def main() -> None:
     tell_way("reports and the page", pages)
     add(runs, Way(0, pages.clock_s, pages.processor_s))
     tell_way("in all", runs)
-    clock_s, processor_s = (seconds * REPETITIONS / repetitions for seconds in (runs.clock_s, runs.processor_s))
+    times = REPETITIONS / repetitions
+    clock_s, processor_s = runs.clock_s * times, runs.processor_s * times
     alone_s = processor_s / CORES
     how = "" if repetitions == REPETITIONS else f", at the rate of {repetitions}"
     print(
         f"{REPETITIONS} repetitions{how}: {clock_s:.0f} s by the clock here, {clock_s / GOAL_S:.2f} times the goal of "
-        f"{GOAL_S:.0f} s; {processor_s:.0f} s of the processors, on {CORES} cores that do nothing else {alone_s:.0f} s: "
+        f"{GOAL_S:.0f} s; {processor_s:.0f} s of the processors, on {CORES} idle cores {alone_s:.0f} s: "
         f"{alone_s / GOAL_S:.2f} times the goal and {alone_s / AIM_S:.2f} times the aim of {AIM_S:.0f} s"
     )
 

@@ -122,7 +122,8 @@ def test_where_nothing_was_told_page_and_text_have_no_column_for_it() -> None:
     )
     account = Account(document="A thesis", about="Again.", command="python -m x", chapters=[chapter])
     text, page = make_text(account), make_page(account)
-    assert "the document tells nothing of it" in text
+    assert "Q1" not in text
+    assert "plan: task managers, mean\n    a  2" in text
     assert "not run by the document" not in text + page
     assert "published" not in page
     assert "cells agree" not in text + page

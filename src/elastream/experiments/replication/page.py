@@ -61,7 +61,7 @@ def _draw_score(name: str, score: TableScore) -> Html:
     return element(
         "div",
         element("h3", heading),
-        element("p", f"{tell_score(score)}.", class_="hint"),
+        element("p", f"{tell_score(score)}.", class_="hint") if score.is_told else None,
         _draw_picture(heading, score),
         element("details", element("summary", "The same as a table"), draw_table(table)),
         class_="banded",
@@ -141,11 +141,13 @@ def _within(place: float) -> float:
 
 
 def _find_marks(low: float, high: float) -> list[float]:
-    """Powers of ten; two or three to each where there would be few."""
-    inside = [at for at in POWERS if low <= math.log10(at) <= high]
-    if len(inside) > 2:
-        return inside
-    return [at * step for at in POWERS for step in (1, 2, 5) if low <= math.log10(at * step) <= high]
+    """Powers of ten; more between them where there would be few."""
+    found: list[float] = []
+    for steps in ((1,), (1, 2, 5), (1, 2, 3, 4, 5, 6, 8)):
+        found = [at * step for at in POWERS for step in steps if low <= math.log10(at * step) <= high]
+        if len(found) > 2:
+            break
+    return found
 
 
 def _number(raw: float | None, shown: str) -> Cell:

@@ -46,8 +46,6 @@ def tell_total(total: TotalScore) -> str:
 
 def tell_score(score: TableScore) -> str:
     """The same of one column."""
-    if not score.is_told:
-        return "the document tells nothing of it"
     if not score.counted:
         return "no cell is scored"
     same, apart = score.pairs
@@ -99,7 +97,8 @@ def _chapter(chapter: Chapter) -> Iterator[str]:
         yield f"in all: {tell_total(add_up(chapter.scores))}"
     for score in chapter.scores:
         yield f"\n{score.table}: {score.quantity.title}"
-        yield f"  {tell_score(score)}"
+        if score.is_told:
+            yield f"  {tell_score(score)}"
         width = max(len(claim.row) for claim in score.claims)
         for claim in score.claims:
             told = f"{tell_value(claim.told) or '-':>6}  " if score.is_told else ""

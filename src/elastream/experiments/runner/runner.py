@@ -77,8 +77,8 @@ def _simulated(task: Task) -> Task:
 
 
 COLLECT_EVERY = 50_000
-"""Objects more than before, in place of 700: hardly anything of a run is part of a circle, and looking for those that are
-took a twelfth of its time."""
+"""Objects more than before, in place of 700: hardly anything of a run is part of a circle, and looking for what is took
+some percent of its time."""
 
 
 def _prepare_process() -> None:

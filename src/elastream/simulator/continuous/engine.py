@@ -96,7 +96,7 @@ class ContinuousEngine:
                 self._commit(start_s)
             for log in self.logs:
                 log.expire(self.now_s)
-            self.lagging = any([log.waiting > 1e-6 * log.arrived for log in self.logs])
+            self.lagging = any(log.waiting > 1e-6 * log.arrived for log in self.logs)
 
     def resize(self, sizes: Mapping[str, int], leave_first: Sequence[str] = (), add_on: Sequence[str] = ()) -> None:
         """Begin to have other numbers of workers."""
