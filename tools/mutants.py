@@ -85,6 +85,14 @@ MUTANTS = (
         test="tests/unit/journals/test_follower.py::test_half_a_line_is_waited_for",
     ),
     Mutant(
+        fault="processes of a plan outlive the one that runs it",
+        file="src/elastream/experiments/runner/runner.py",
+        before="        os._exit(1)\n",
+        after="",
+        test="tests/unit/experiments/test_runner.py"
+        "::test_processes_end_with_the_one_that_runs_the_plan_even_if_it_is_killed",
+    ),
+    Mutant(
         fault="the smallest bound that is kept is that of the records that were committed",
         file="src/elastream/experiments/plan/checks.py",
         before="if least_s is not None and not _keeps(",

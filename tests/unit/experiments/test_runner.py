@@ -1,7 +1,12 @@
 """Experiments of a plan: run once, kept whole, gone on with, and found again."""
 
 import json
+import os
+import select
 import shutil
+import signal
+import subprocess
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -208,6 +213,43 @@ def test_code_of_others_counts_with_what_it_imports_from_beside_it(
     (tmp_path / "beside_it.py").write_text("SIZE = 4\n", encoding="utf-8")
     after = identify(case.experiment)
     assert (before.experiment, before.code != after.code) == (after.experiment, True)
+
+
+KILLED = """
+import multiprocessing, sys
+from pathlib import Path
+from elastream.experiments.plan.matrix import multiply
+from elastream.experiments.plan.reader import read_plan
+from elastream.experiments.runner.runner import Processes, find_status, run_cases
+from elastream.experiments.store.folder import RunStore
+
+def tell(done):
+    print(*(one.pid for one in multiprocessing.active_children()), flush=True)
+
+if __name__ == "__main__":
+    store = RunStore(Path(sys.argv[2])).open()
+    cases = multiply(read_plan(Path(sys.argv[1]))).cases
+    run_cases(store, find_status(store, cases), Processes(2), plan="test", tell=tell)
+"""
+
+
+def test_processes_end_with_the_one_that_runs_the_plan_even_if_it_is_killed(tmp_path: Path) -> None:
+    (tmp_path / "plan.yaml").write_text(PLAN.replace("repetitions: 2", "repetitions: 1000"), encoding="utf-8")
+    (tmp_path / "run.py").write_text(KILLED, encoding="utf-8")
+    command = [sys.executable, str(tmp_path / "run.py"), str(tmp_path / "plan.yaml"), str(tmp_path / "out")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
+        try:
+            assert running.stdout is not None
+            workers = [os.pidfd_open(int(pid)) for pid in running.stdout.readline().split()]
+        finally:
+            running.kill()
+    assert len(workers) == 2
+    for worker in workers:
+        ended, _, _ = select.select([worker], [], [], 60)
+        if not ended:
+            signal.pidfd_send_signal(worker, signal.SIGKILL)
+        os.close(worker)
+        assert ended
 
 
 def test_two_runners_do_not_share_a_folder(store: RunStore) -> None:

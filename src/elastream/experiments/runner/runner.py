@@ -6,6 +6,7 @@ import gc
 import multiprocessing
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -82,9 +83,18 @@ some percent of its time."""
 
 
 def _prepare_process() -> None:
-    """Ctrl-C reaches every process of the terminal; the one that runs the plan ends the others."""
+    """Ctrl-C reaches every process of the terminal; the one that runs the plan ends the others, or was killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.set_threshold(COLLECT_EVERY)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        # Nobody waits for what is half done, and the next run of the plan does it again.
+        os._exit(1)
 
 
 @dataclass(frozen=True, slots=True)
