@@ -25,6 +25,7 @@ from elastream.experiments.report.report import make_report
 from elastream.experiments.report.sensitivity import draw_sensitivity, find_sensitivities
 from elastream.experiments.report.standing import Overview, answer, find_front, stand
 from elastream.experiments.report.tables import query_means, query_situations
+from elastream.experiments.store.folder import RUNS
 from tests.unit.experiments.report_samples import sample, store_plan, store_run
 
 
@@ -317,3 +318,17 @@ def test_the_command_writes_the_report_into_the_folder(tmp_path: Path, capsys: p
 
     assert capsys.readouterr().out.strip() == str(tmp_path / "report.html")
     assert (tmp_path / "report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_a_damaged_run_makes_no_difference_between_the_others_in_the_list(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sample(tmp_path)
+    damaged = min((tmp_path / RUNS).iterdir())
+    (damaged / "experiment.json").write_text("{", encoding="utf-8")
+    assert main(["experiment", "list", str(tmp_path)]) == 0
+    told = capsys.readouterr().out
+    assert f"{damaged / 'experiment.json'} is damaged" in told
+    assert "spike, ds2, seed 0" in told
+    # All are of one model, which is therefore not told.
+    assert "enrich" not in told

@@ -278,7 +278,8 @@ def _rows(runs: Sequence[StoredRun]) -> list[dict[str, Any]]:
     """A row for each run, called by what it has and others have not."""
     runs = sorted(runs, key=_order)
     labels = [one.document.get("labels", {}) for one in runs]
-    differing = [axis for axis in AXES if len({one.get(axis) for one in labels}) > 1]
+    # Of a damaged run nothing may be known, which is no difference.
+    differing = [axis for axis in AXES if len({one.get(axis) for one in labels if one}) > 1]
     rows = []
     for one, names in zip(runs, labels, strict=True):
         told = [str(names[axis]) for axis in differing if axis in names]
