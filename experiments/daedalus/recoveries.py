@@ -27,6 +27,7 @@ QUIET_S, LONGEST_S, LEAST_STRAY = 30.0, 900.0, 0.05
 
 SHORT = "here a standstill is so far from usual that catching up often is no anomaly, and what is measured ends early"
 
+AS_FAR = "whoever recovers within 1200 s forecasts so far, and chooses a size that lasts for so long"
 AT_THE_TOP = "those near the top of the sine are not, where 12 workers are just enough; it expects a stop of 30 s"
 
 OFF = PublishedNumber(title="difference between predicted and measured, as a share of the measured one", floor=0.02)
@@ -91,7 +92,12 @@ def score_targets(results: PlanResults) -> list[TableScore]:
     for model in dict.fromkeys(labels["model"] for labels, _ in results.runs):
         sizes = {label: results.estimate("mean_wanted", model=model, policy=label) for label in labels}
         words = tuple(
-            Claim(row=f"{low} takes no fewer workers than {high}", told=1.0, found=_compare(sizes[low], sizes[high]))
+            Claim(
+                row=f"{low} takes no fewer workers than {high}",
+                told=1.0,
+                found=_compare(sizes[low], sizes[high]),
+                reason=AS_FAR,
+            )
             for low, high in pairwise(labels)
         )
         scores.append(TableScore(table=f"Section 4.8 in words, {model}", quantity=SHARE, claims=words))

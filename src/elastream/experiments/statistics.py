@@ -74,7 +74,8 @@ def estimate_share(values: Sequence[float]) -> Estimate:
     number, share, z = len(values), sum(values) / len(values), NormalDist().inv_cdf((1 + SURE) / 2)
     middle = (share + z**2 / (2 * number)) / (1 + z**2 / number)
     reach = z * math.sqrt(share * (1 - share) / number + z**2 / (4 * number**2)) / (1 + z**2 / number)
-    interval = ConfidenceInterval(max(0.0, middle - reach), min(1.0, middle + reach))
+    # Where none or all agree, the last digit would say that fewer than none can.
+    interval = ConfidenceInterval(middle - reach if share else 0.0, middle + reach if share < 1 else 1.0)
     return Estimate(mean=share, repetitions=number, interval=interval, variation=None)
 
 
