@@ -98,6 +98,7 @@ def build(
         max_age_s=controller.max_age_s,
         utc_s=clock.utc_s(),
         spark=getattr(platform, "version", None),
+        name=getattr(platform, "application_name", None),
         notes=notes,
     )
     recorders = _recorders(planner, settings, header, platform, first)

@@ -8,7 +8,7 @@ EXTRAS = {
     "confluent_kafka": "kafka",
     "optuna": "tune",
     "statsmodels": "forecast",
-    "starlette": "page", "uvicorn": "page",
+    "prometheus_client": "page", "starlette": "page", "uvicorn": "page",
 }  # fmt: skip
 """A module that may be missing, and the extra that brings it."""
 

@@ -97,6 +97,8 @@ class Header:
     elastream: str
     spark: str | None = None
     application: str | None = None
+    name: str | None = None
+    """What the application calls itself, where it has another name than its id."""
     fingerprint: str | None = None
     """Of the queries, when the file was begun; None before the first look."""
     shape: Mapping[str, Shape] | None = None
@@ -129,6 +131,7 @@ def describe(
     max_age_s: float,
     utc_s: float,
     spark: str | None = None,
+    name: str | None = None,
     notes: Sequence[str] = (),
 ) -> Header:
     """The header of a run that begins now. What only a look can tell is added with the first one."""
@@ -144,6 +147,7 @@ def describe(
         started_utc=datetime.fromtimestamp(utc_s, UTC).isoformat(timespec="milliseconds"),
         elastream=elastream_version(),
         spark=spark,
+        name=name,
         notes=tuple(notes),
     )
 

@@ -9,9 +9,9 @@ import asyncio
 import contextlib
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, Protocol
 
 from elastream.core.errors import spell_error
 from elastream.core.log import log
@@ -27,6 +27,16 @@ MOST_UNREAD = 64
 Entry = Header | Tick | Literal["over"]
 
 
+class RunFollower(Protocol):
+    """Somebody else who is told of a run in the server's thread."""
+
+    def begin_run(self, header: Header) -> None:
+        """A run begins."""
+
+    def write(self, tick: Tick) -> None:
+        """Take in one tick."""
+
+
 @dataclass(eq=False, slots=True)
 class Viewer:
     """Somebody who looks on."""
@@ -39,8 +49,9 @@ class Viewer:
 class Hub:
     """Takes in ticks from the loop's thread, and tells viewers of them in the server's. Implements Journal."""
 
-    def __init__(self, feed: PageFeed) -> None:
+    def __init__(self, feed: PageFeed, also: Sequence[RunFollower] = ()) -> None:
         self.feed = feed
+        self._also = also
         self.viewers: set[Viewer] = set()
         self.is_over = False
         self.dropped = 0
@@ -91,7 +102,13 @@ class Hub:
             self.is_over = True
             return [None]
         try:
-            return [self.feed.begin(entry)] if isinstance(entry, Header) else list(self.feed.update(entry))
+            if isinstance(entry, Header):
+                for other in self._also:
+                    other.begin_run(entry)
+                return [self.feed.begin(entry)]
+            for other in self._also:
+                other.write(entry)
+            return list(self.feed.update(entry))
         except Exception as error:
             # A page that lacks a moment is better than none.
             if (said := spell_error(error)) != self._trouble:

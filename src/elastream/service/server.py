@@ -20,6 +20,7 @@ from elastream.journal.follower import JournalFollower
 from elastream.journal.format import Header
 from elastream.render.page.feed import PageFeed
 from elastream.service.hub import Hub
+from elastream.service.metrics import RunMetrics
 from elastream.service.web import make_application
 
 LOOPBACK = "127.0.0.1"
@@ -65,7 +66,8 @@ class PageServer:
     """Serves the page of a run until that is over. Implements Journal: whatever happens to it, the loop goes on."""
 
     def __init__(self, feed: PageFeed, *, port: int | None = None, history: Path | None = None) -> None:
-        self.hub = Hub(feed)
+        self.metrics = RunMetrics()
+        self.hub = Hub(feed, [self.metrics])
         # What earlier runs wrote there is shown as well, and whoever looked on while they ran goes on where they were.
         self._history = history
         self._socket = _bind(port)
@@ -132,7 +134,7 @@ class PageServer:
             "http": BoundedProtocol, "ws": "none", "h11_max_incomplete_event_size": HEAD_BYTES,
             "timeout_keep_alive": 5, "timeout_graceful_shutdown": 1,
         }  # fmt: skip
-        config = uvicorn.Config(make_application(self.hub, NAMES), **settings)
+        config = uvicorn.Config(make_application(self.hub, self.metrics, NAMES), **settings)
         self._server = uvicorn.Server(config)
         loop = asyncio.get_running_loop()
 

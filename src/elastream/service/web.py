@@ -16,6 +16,7 @@ from elastream.render.html import element
 from elastream.render.page.feed import Message, Place, parse_place
 from elastream.render.page.skeleton import SCRIPTS, STYLES, make_body, make_head, read_client
 from elastream.service.hub import Hub
+from elastream.service.metrics import CONTENT_TYPE, RunMetrics
 
 HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -64,7 +65,7 @@ class Guarded:
         await self._inner(scope, receive, send_guarded)
 
 
-def make_application(hub: Hub, hosts: frozenset[str]) -> ASGIApp:
+def make_application(hub: Hub, metrics: RunMetrics, hosts: frozenset[str]) -> ASGIApp:
     """What answers requests for the page of a hub's run."""
     document = _make_document()
 
@@ -81,7 +82,15 @@ def make_application(hub: Hub, hosts: frozenset[str]) -> ASGIApp:
         after = parse_place(request.headers.get("last-event-id", ""))
         return StreamingResponse(_events(hub, after), media_type="text/event-stream")
 
-    routes = [Route("/", show), Route("/client/{name}", give), Route("/stream", stream)]
+    async def scrape(request: Request) -> Response:
+        return Response(metrics.scrape(), media_type=CONTENT_TYPE)
+
+    routes = [
+        Route("/", show),
+        Route("/client/{name}", give),
+        Route("/stream", stream),
+        Route("/metrics", scrape),
+    ]
     return Guarded(Starlette(routes=routes), hosts)
 
 

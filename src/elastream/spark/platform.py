@@ -48,6 +48,7 @@ class SparkPlatform:
     ) -> None:
         check(spark, shrink_by=shrink_by)
         self.version = str(spark.version)
+        self.application_name = str(spark.sparkContext.appName)
         backend = SparkBackend(spark)
         self.provides = provided(backend.manager, emulated=emulated)
         self._context: Any = spark.sparkContext

@@ -94,6 +94,16 @@ def test_its_scripts_and_styles_are_served_and_no_other_file(ask: Ask, server: P
         assert ask(server, path).status == 404
 
 
+def test_prometheus_is_answered_beside_the_page(ask: Ask, server: PageServer) -> None:
+    events(ask(server, "/stream"), "now")
+    answer = ask(server, "/metrics")
+    text = answer.read().decode()
+
+    assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+    assert "elastream_ticks_total{" in text
+    assert "} 3.0" in text
+
+
 def test_who_loses_the_stream_goes_on_where_it_was(ask: Ask, server: PageServer) -> None:
     first = events(ask(server, "/stream"), "now")
     assert [kind for kind, _ in first] == ["run", "ticks", "lines", "spans", "summary", "now"]

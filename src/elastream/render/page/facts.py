@@ -95,7 +95,7 @@ def percent(share: float | None) -> str | None:
 
 def application_name(header: Header, series: RunSeries) -> str:
     """What ran."""
-    return header.application or (series.last.application if series.last else "")
+    return header.name or header.application or (series.last.application if series.last else "")
 
 
 def _bounds(series: RunSeries) -> str:
