@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 
+from elastream.cli import main
 from elastream.core.errors import BadInput
 from elastream.experiments.experiment import parse_experiment
 from elastream.experiments.named_settings import parse_policy
@@ -267,6 +268,20 @@ def test_what_is_wrong_with_a_search_is_told_with_file_line_and_key(
     text = PLAN.replace("drain: 10s..110s", "headroom: [1, 2]") if "headroom" in change[0] else PLAN
     assert change[0] in text
     assert problem(tmp_path, text.replace(*change)) == told
+
+
+def test_a_search_is_checked_with_its_plan_before_anything_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "plan.yaml"
+    path.write_text(PLAN, encoding="utf-8")
+    assert main(["plan", "check", str(path)]) == 0
+    told = capsys.readouterr().out
+    assert "search: at most 6 settings each of lag-proportional, by grid\n" in told
+    assert "search: part 1 of 2: tuned on 2 loads, scored on 2 loads\n" in told
+    path.write_text(PLAN.replace("drain:", "drian:"), encoding="utf-8")
+    assert main(["plan", "check", str(path)]) == 2
+    assert "plan.yaml:12: search.settings: policy lag-proportional has no setting 'drian'" in capsys.readouterr().err
 
 
 def test_a_plan_that_looks_for_nothing_says_what_to_write(tmp_path: Path) -> None:

@@ -52,6 +52,7 @@ def check(file: PlanFile, json: Json = False) -> None:
     try:
         matrix = multiply(read_plan(file))
         found = check_plan(matrix)
+        searched = _describe_search(found)
     except PlanProblems as wrong:
         for line in wrong.lines[:-1]:
             tell(f"elastream: {line}")
@@ -61,7 +62,7 @@ def check(file: PlanFile, json: Json = False) -> None:
         print_json(_as_json(found, impossible))
         return
     screen = console()
-    for line in [*_describe(found), *(one.sentence() for one in impossible)]:
+    for line in [*_describe(found), *searched, *(one.sentence() for one in impossible)]:
         print_line(screen, line)
 
 
@@ -91,6 +92,20 @@ def _describe(found: PlanCheck) -> list[str]:
     lines += [f"left out: {one.what} ({one.experiments} experiments): {one.why}" for one in matrix.left_out]
     lines += found.forms
     return lines + [f"cannot run: {one.policy} on {one.subject}: {one.reason}" for one in found.unfit]
+
+
+def _describe_search(found: PlanCheck) -> list[str]:
+    """What `elastream tune` would look for, if the plan says it; PlanProblems if it cannot be."""
+    plan = found.matrix.plan
+    if plan.document.search is None:
+        return []
+    # What searches runs experiments too, and needs what comes with the laboratory.
+    from elastream.experiments.tuning.space import read_searched
+    from elastream.experiments.tuning.tuner import find_folds
+    from elastream.experiments.tuning.words import describe_search
+
+    read_searched(plan)
+    return describe_search(plan.document.search, find_folds(plan, found.cases))
 
 
 def _count(found: PlanCheck) -> str:

@@ -24,7 +24,7 @@ from elastream.experiments.tuning.page import make_tuning_page
 from elastream.experiments.tuning.result import TunedPolicy, Tuning, as_json
 from elastream.experiments.tuning.search import choose_search, require_search
 from elastream.experiments.tuning.tuner import Tuner, find_folds
-from elastream.experiments.tuning.words import answer, paste, tell_scores
+from elastream.experiments.tuning.words import answer, describe_search, paste, tell_scores
 
 RESULT, PAGE = "tuning.json", "tuning.html"
 
@@ -104,19 +104,12 @@ def _keep(folder: Path, tuning: Tuning) -> None:
 
 
 def _tell_start(found: PlanCheck, plan: Plan, folds: Sequence[Fold]) -> None:
-    search = require_search(plan)
-    tell(f"{plan.name}: at most {search.trials:,} settings each of {', '.join(search.settings)}, by {search.by}")
-    for number, fold in enumerate(folds, 1):
-        part = f"part {number} of {len(folds)}: " if len(folds) > 1 else ""
-        tell(f"{part}tuned on {_count(fold.tuned)}, scored on {_count(fold.held_out) if fold.held_out else 'no other'}")
+    for line in describe_search(require_search(plan), folds):
+        tell(f"{plan.name}: {line}")
     for left in found.matrix.left_out:
         tell(f"left out: {left.what}: {left.why}")
     for lacking in found.unfit:
         tell(f"cannot run: {lacking.policy} on {lacking.subject}: {lacking.reason}")
-
-
-def _count(loads: Sequence[str]) -> str:
-    return "1 load" if len(loads) == 1 else f"{len(loads)} loads"
 
 
 def _print(screen: Console, tuning: Tuning, folder: Path) -> None:

@@ -5,8 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 
+from elastream.experiments.plan.document import Search
+from elastream.experiments.tuning.folds import Fold
 from elastream.experiments.tuning.result import TunedPolicy, Tuning
 from elastream.experiments.tuning.score import Score
+
+
+def describe_search(search: Search, folds: Sequence[Fold]) -> list[str]:
+    """What is looked for, and on which part of the loads."""
+    lines = [f"search: at most {search.trials:,} settings each of {', '.join(search.settings)}, by {search.by}"]
+    for number, fold in enumerate(folds, 1):
+        part = f"part {number} of {len(folds)}" if len(folds) > 1 else "all"
+        others = _count(fold.held_out) if fold.held_out else "no other"
+        lines.append(f"search: {part}: tuned on {_count(fold.tuned)}, scored on {others}")
+    return lines
+
+
+def _count(loads: Sequence[str]) -> str:
+    return "1 load" if len(loads) == 1 else f"{len(loads)} loads"
 
 
 def answer(tuning: Tuning, one: TunedPolicy) -> list[str]:
