@@ -51,7 +51,7 @@ def test_all_are_run_and_one_page_leads_to_the_page_of_each_and_to_the_report_of
     assert main(["--out", str(out), "--on", "local"]) == 1
     told = capsys.readouterr()
     assert "== paper: sizes, 1 of 2" in told.err
-    assert "Sizes: 1 run, and nothing" in told.out
+    assert "Sizes: the document tells nothing to compare with" in told.out
     page = (out / "index.html").read_text()
     for link in ("paper/evaluation.html", "paper/sizes/report.html"):
         assert f'href="{link}"' in page
