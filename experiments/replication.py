@@ -16,14 +16,17 @@ from pathlib import Path
 
 from elastream.cli import main as elastream
 from elastream.core.errors import BadInput, ElastreamError
-from elastream.experiments.replication.account import Account
+from elastream.experiments.replication.account import Account, Chapter
 from elastream.experiments.replication.page import make_page
 from elastream.experiments.replication.results import PlanResults, read_results
+from elastream.experiments.replication.scoring import TableScore
 from elastream.experiments.replication.text import make_text, tell_totals
 
 PAGE, TEXT = "evaluation.html", "evaluation.txt"
 Tell = Callable[[Mapping[str, PlanResults]], Account]
 """What the results come to, by the names of their plans: those that were not run are not there."""
+Scored = Mapping[str, tuple[str, str, Callable[[PlanResults], list[TableScore]]]]
+"""Plan -> the title of its chapter, what to know before its numbers, and what scores its runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +39,15 @@ class Evaluation:
     tell: Tell
     apart: Sequence[str] = ()
     """Plans that are only run where they are named, as those that want a cluster for an hour."""
+
+
+def make_chapters(scored: Scored, results: Mapping[str, PlanResults]) -> list[Chapter]:
+    """A chapter for each plan that was run."""
+    return [
+        Chapter(title=title, told=[told], results=[results[plan]], scores=score_runs(results[plan]))
+        for plan, (title, told, score_runs) in scored.items()
+        if plan in results
+    ]
 
 
 def evaluate(what: Evaluation, arguments: Sequence[str] | None = None) -> int:

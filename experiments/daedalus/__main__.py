@@ -1,12 +1,11 @@
 """The evaluation of Daedalus (Pfister et al., ICPE 2024), run again: `python -m experiments.daedalus`."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from elastream.experiments.replication.account import Account, Chapter
 from elastream.experiments.replication.results import PlanResults
-from elastream.experiments.replication.scoring import TableScore
 from experiments.daedalus.averages import (
     score_averages,
     score_kafka_streams,
@@ -16,11 +15,11 @@ from experiments.daedalus.averages import (
 )
 from experiments.daedalus.capacity import score_capacity
 from experiments.daedalus.recoveries import score_failures, score_recoveries, score_targets
-from experiments.replication import Evaluation, evaluate
+from experiments.replication import Evaluation, Scored, evaluate, make_chapters
 
 FOLDER = Path(__file__).parent
 SATURATED, MEASURED = "saturated", ("averages", "kafka-streams")
-SCORED: Mapping[str, tuple[str, str, Callable[[PlanResults], list[TableScore]]]] = {
+SCORED: Scored = {
     "averages": (
         "Three jobs on Flink (section 4.5)",
         "No rates are told: peaks are ours, and 12 workers are just enough for them. Latencies of the static "
@@ -72,11 +71,7 @@ SCORED: Mapping[str, tuple[str, str, Callable[[PlanResults], list[TableScore]]]]
 
 def tell(results: Mapping[str, PlanResults]) -> Account:
     """What is there, chapter by chapter."""
-    chapters = [
-        Chapter(title=title, told=[told], results=[results[plan]], scores=score(results[plan]))
-        for plan, (title, told, score) in SCORED.items()
-        if plan in results
-    ]
+    chapters = make_chapters(SCORED, results)
     measured = [results[plan] for plan in MEASURED if plan in results]
     if measured:
         told = "Measured twice: by anomalies of the throughput, as there, and until nothing waits, which is later."

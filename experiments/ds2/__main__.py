@@ -1,21 +1,20 @@
 """The evaluation of DS2 (Kalavri et al., OSDI 2018), run again: `python -m experiments.ds2`."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
-from elastream.experiments.replication.account import Account, Chapter
+from elastream.experiments.replication.account import Account
 from elastream.experiments.replication.results import PlanResults
-from elastream.experiments.replication.scoring import TableScore
 from experiments.ds2.accuracy import score_accuracy, score_timely
 from experiments.ds2.convergence import score_convergence, score_drawn
 from experiments.ds2.live import score_live
 from experiments.ds2.word_count import score_dhalion, score_dynamic, score_skew
-from experiments.replication import Evaluation, evaluate
+from experiments.replication import Evaluation, Scored, evaluate, make_chapters
 
 FOLDER = Path(__file__).parent
 APART = "live"
-SCORED: Mapping[str, tuple[str, str, Callable[[PlanResults], list[TableScore]]]] = {
+SCORED: Scored = {
     "convergence": (
         "Convergence on Flink (table 4)",
         "The sizes in the end were put into the models and are not scored. How much instances do beside many others is "
@@ -71,11 +70,6 @@ SCORED: Mapping[str, tuple[str, str, Callable[[PlanResults], list[TableScore]]]]
 
 def tell(results: Mapping[str, PlanResults]) -> Account:
     """What is there, chapter by chapter."""
-    chapters = [
-        Chapter(title=title, told=[told], results=[results[plan]], scores=score(results[plan]))
-        for plan, (title, told, score) in SCORED.items()
-        if plan in results
-    ]
     return Account(
         document="DS2 (Kalavri et al., OSDI 2018), run again in the simulator",
         about="The document tells where DS2 ends and not how fast operators are, so that the models were derived from "
@@ -83,7 +77,7 @@ def tell(results: Mapping[str, PlanResults]) -> Account:
         "shown and not scored. Evidence is how DS2 gets there: in how many steps, over which sizes, from which starts, "
         "and whether it stays. Nothing in these models is drawn but where a plan says so: a cell is one run.",
         command="python -m experiments.ds2",
-        chapters=chapters,
+        chapters=make_chapters(SCORED, results),
     )
 
 

@@ -1,14 +1,14 @@
 """Gesscale's table III (Arkian et al., ICCCN 2021) as a sensitivity study: `python -m experiments.gesscale`."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
-from elastream.experiments.replication.account import Account, Chapter
+from elastream.experiments.replication.account import Account
 from elastream.experiments.replication.results import PlanResults
 from elastream.experiments.replication.scoring import TableScore
 from experiments.gesscale.orders import score_downtimes, score_orders, score_values
-from experiments.replication import Evaluation, evaluate
+from experiments.replication import Evaluation, Scored, evaluate, make_chapters
 
 FOLDER = Path(__file__).parent
 LIKE_THERE = "taxis, Wed and Thu"
@@ -24,7 +24,7 @@ def score_pace(results: PlanResults) -> list[TableScore]:
     return score_orders("table3-code", results)
 
 
-SCORED: Mapping[str, tuple[str, str, Callable[[PlanResults], list[TableScore]]]] = {
+SCORED: Scored = {
     "table3": (
         "The orders of table III, whatever is not told",
         "Each draw is a world in which the four run once, as there. An order agrees if it is so in nine of ten worlds; "
@@ -46,11 +46,6 @@ SCORED: Mapping[str, tuple[str, str, Callable[[PlanResults], list[TableScore]]]]
 
 def tell(results: Mapping[str, PlanResults]) -> Account:
     """What is there, chapter by chapter."""
-    chapters = [
-        Chapter(title=title, told=[told], results=[results[plan]], scores=score(results[plan]))
-        for plan, (title, told, score) in SCORED.items()
-        if plan in results
-    ]
     return Account(
         document="Gesscale (Arkian et al., ICCCN 2021), its table III as a sensitivity study",
         about="The table cannot be run again from its document: one run of each autoscaler, boards at random, and no "
@@ -58,7 +53,7 @@ def tell(results: Mapping[str, PlanResults]) -> Account:
         "fitted to it. All that it leaves open is drawn over a range, and what is told is in which share of it each "
         "order holds.",
         command="python -m experiments.gesscale",
-        chapters=chapters,
+        chapters=make_chapters(SCORED, results),
     )
 
 
