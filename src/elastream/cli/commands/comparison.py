@@ -28,6 +28,8 @@ from elastream.experiments.store.tables import NUMBERS
 
 SHOWN = {COST: "hours paid", KEPT: "in SLO", "delay_p95_s": "p95 s"}
 """Numbers in the table, and what they are called there."""
+OPTIMUM = {"cost_to_bound": "/ bound", "cost_to_clairvoyant": "/ plan"}
+"""Beside them where a plan asked for the optimum: cost over the lower bound, and over a plan that knew the future."""
 
 
 def compare_runs(
@@ -69,6 +71,9 @@ def compare_runs(
 
 def _print_contest(screen: Console, contest: Contest, name: str, by: str | None) -> None:
     shown = SHOWN if by is None or by in SHOWN else {by: by.replace("_", " "), COST: SHOWN[COST], KEPT: SHOWN[KEPT]}
+    shown = shown | {
+        number: name for number, name in OPTIMUM.items() if any(one.values(number) for one in contest.contenders)
+    }
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("policy", overflow="fold")
     for number in shown:

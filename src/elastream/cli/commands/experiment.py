@@ -87,12 +87,14 @@ def run(
     elastream experiment run experiments/first-look.yaml --out /shared/first --on spark://host:7077
     """
     found = check_plan(multiply(read_plan(plan)))
-    name, least = found.matrix.plan.name, found.matrix.plan.document.how.least_size
+    name, how = found.matrix.plan.name, found.matrix.plan.document.how
     where = read_on(on, is_live=found.matrix.plan.document.how.platform == "spark", environment=environment)
     store = RunStore(out if out is not None else Path("results") / name).open()
     try:
         store.keep_plan(found.matrix.plan)
-        statuses = find_status(store, found.cases, keep_journal=journals, find_least=least)
+        statuses = find_status(
+            store, found.cases, keep_journal=journals, find_least=how.least_size, find_optimum=how.optimum
+        )
         to_run = [one for one in statuses if one.is_to_run]
         if not json:
             _tell_start(found, statuses)
@@ -110,7 +112,14 @@ def run(
                 with PlanProgress(quiet=json) as told:
                     told.begin(to_run)
                     ran, failed = run_cases(
-                        store, statuses, backend, plan=name, keep_journal=journals, find_least=least, tell=told.done
+                        store,
+                        statuses,
+                        backend,
+                        plan=name,
+                        keep_journal=journals,
+                        find_least=how.least_size,
+                        find_optimum=how.optimum,
+                        tell=told.done,
                     )
                 if isinstance(backend, SparkSweep):
                     summaries = summarise_sweep(backend.spark, store, [one.identity for one in statuses])
@@ -230,6 +239,7 @@ def _tell_unless(quiet: bool) -> Callable[[str], None]:
 AGAIN = {
     "stale": "were run by older code", "failed": "had failed", "damaged": "are damaged",
     "without journal": "have no journal", "without least size": "have no least size to compare with",
+    "without optimum": "have no optimum to compare with",
 }  # fmt: skip
 """Why experiments that are there are run again."""
 

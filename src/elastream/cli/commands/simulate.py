@@ -13,13 +13,15 @@ from elastream.cli.parsing.completion import complete_faults, complete_models, c
 from elastream.cli.parsing.options import Assignments, ConfigFile, GuardTexts, Json, OwnConf
 from elastream.cli.parsing.setting_sources import SettingSources, read_flags
 from elastream.cli.parsing.texts import read_seconds
-from elastream.cli.terminal.output import console, print_json, tell, troubles_told
+from elastream.cli.terminal.output import console, print_json, print_line, tell, troubles_told
 from elastream.cli.terminal.progress import Progress
 from elastream.cli.terminal.results import print_results, print_strips
 from elastream.config import Resolution
 from elastream.core.errors import BadInput
 from elastream.experiments.experiment import ExecutorBounds, Experiment, SimulatedModel
 from elastream.experiments.named_settings import choose_guards, parse_faults
+from elastream.experiments.optimum.optimum import NO_OPTIMUM, Optimum, find_optimum
+from elastream.experiments.optimum.schedule_file import SCHEDULE, write_schedule
 from elastream.experiments.run import Run
 from elastream.experiments.run_folder import check_free, name_folders
 from elastream.experiments.simulated import (
@@ -90,6 +92,10 @@ def simulate(
     conf: OwnConf = None,
     out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Keep journal, numbers and series there.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace runs that are in --out already.")] = False,
+    optimum: Annotated[
+        bool,
+        typer.Option("--optimum", help="Also find what keeping the SLO would have cost had the future been known."),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Run policies on a simulated application, side by side, in seconds.
@@ -103,6 +109,8 @@ def simulate(
     elastream simulate --workload 'cosine(10k..90k, period=60m) + spike(20k, at=40m)' --executors 2..16 --start 4
 
     elastream simulate --model job.yaml --trigger asap --fault 'worker-loss(at=10m, workers=2)' --out runs/loss
+
+    elastream simulate --workload 'cosine(10k..90k, period=60m)' --slo 30s --optimum --out runs/wave
 
     elastream simulate --model kanis-q1 --workload 'cosine(200k..2200k, period=60m)' --policy ds2
 
@@ -160,11 +168,17 @@ def simulate(
         for form in forms:
             tell(form)
     runs = run_all(setups, out=out, quiet=json)
+    found_optimum = find_optimum(setups[0].experiment) if optimum else None
+    if out is not None and found_optimum is not None and found_optimum.run is not None:
+        write_schedule(out / SCHEDULE, found_optimum.run)
     if json:
         refused = [{"policy": label, "cannot_run": reason} for label, reason in unfit.items()]
-        print_json({**setups[0].describe(), "runs": [*(run.as_json() for run in runs), *refused]})
+        told = {"optimum": found_optimum.as_json() if found_optimum else None} if optimum else {}
+        print_json({**setups[0].describe(), "runs": [*(run.as_json() for run in runs), *refused], **told})
     else:
         print_runs(setups[0], runs, unfit)
+        if optimum:
+            _print_optimum(found_optimum, runs, out)
         if out is not None:
             first = name_folders([setup.experiment.policy for setup in setups])[0]
             tell(f"kept in {out}; `elastream why {out / first}` tells what happened")
@@ -198,6 +212,16 @@ def print_runs(setup: SimulatedSetup, runs: Sequence[Run], unfit: Mapping[str, s
     print_results(screen, runs, unfit)
     screen.print()
     print_strips(screen, setup, runs)
+
+
+def _print_optimum(found: Optimum | None, runs: Sequence[Run], out: Path | None) -> None:
+    screen = console()
+    print_line(screen, "")
+    for line in [NO_OPTIMUM] if found is None else found.sentences(runs):
+        print_line(screen, line)
+    if found is not None and found.run is not None and out is not None:
+        schedule = out / SCHEDULE
+        tell(f"the plan is in {schedule}; `--policy 'schedule(\"{schedule}\")'` replays it")
 
 
 def _subject(model: str, trigger: str | None, slots: int | None, faults: Sequence[str]) -> SimulatedModel:

@@ -107,6 +107,10 @@ class How(_Part):
         alias="least-size",
         description="find the smallest fixed size that keeps the SLO under each load, to compare with (simulator)",
     )
+    optimum: bool = Field(
+        default=False,
+        description="find what keeping the SLO would have cost with the future known, to compare with (simulator)",
+    )
     live: Live = Field(default=Live(), description="what only runs on spark have")
 
     @model_validator(mode="after")

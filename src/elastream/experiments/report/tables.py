@@ -19,11 +19,14 @@ HEADINGS = {
     COST: "hours paid", "worker_hours_ready": "hours ready", KEPT: "records in SLO", "slo_kept": "runs in SLO",
     "delay_p50_s": "delay p50, s", "delay_p95_s": "p95, s", "delay_p99_s": "p99, s", "actions": "actions",
     "time_in_change": "time in change", "longest_violation_s": "longest violation, s",
-    "size_ratio": "size / true minimum",
+    "size_ratio": "size / true minimum", "cost_to_bound": "cost / bound",
+    "cost_to_clairvoyant": "cost / plan that knew",
 }  # fmt: skip
 MOST_ROWS = 3_000
 """Of a table in the file."""
 OF_SITUATIONS = (COST, KEPT, "delay_p95_s", "actions")
+OF_OPTIMUM = ("cost_to_bound", "cost_to_clairvoyant")
+"""Beside them, where a plan asked for the optimum."""
 SHARES = (KEPT, "slo_kept", "time_in_change")
 
 
@@ -67,13 +70,16 @@ def policy_table(overview: Overview) -> ReportTable:
 def situation_table(contents: Contents) -> ReportTable:
     """A row for each policy in each situation."""
     contests = contents.comparison.contests
+    contenders = [one for contest in contests for one in contest.contenders]
+    known = [number for number in OF_OPTIMUM if any(one.values(number) for one in contenders)]
+    shown = [*OF_SITUATIONS, *known]
     rows = [
         [text_cell(name), text_cell(one.policy), number_cell(float(len(one.by_seed)), "{:.0f}"), _verdict(one),
-         *(estimate_cell(one.estimate(number), number) for number in OF_SITUATIONS)]
+         *(estimate_cell(one.estimate(number), number) for number in shown)]
         for name, contest in zip(name_situations(contests), contests, strict=True)
         for one in contest.contenders
     ]  # fmt: skip
-    headings = ["situation", "policy", "runs", "promise", *(HEADINGS[name] for name in OF_SITUATIONS)]
+    headings = ["situation", "policy", "runs", "promise", *(HEADINGS[name] for name in shown)]
     return ReportTable(name="situations", headings=headings, rows=rows)
 
 

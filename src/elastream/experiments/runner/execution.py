@@ -15,6 +15,7 @@ from elastream.core.protocols import Journal
 from elastream.evaluation.predictions import PredictionLog
 from elastream.experiments.demand import find_least_size
 from elastream.experiments.experiment import Experiment, SimulatedModel, parse_experiment
+from elastream.experiments.optimum.optimum import find_optimum
 from elastream.experiments.plan.matrix import Case
 from elastream.experiments.run import Run
 from elastream.experiments.simulated import set_up_simulation
@@ -46,15 +47,33 @@ class Task:
     keep_journal: bool
     find_least: bool = False
     """Whether the smallest fixed size that keeps the promise is searched for."""
+    find_optimum: bool = False
+    """Whether it is compared with what could have been paid with the future known."""
 
     @classmethod
     def of(
-        cls, case: Case, identity: Identity, plan: str, place: Path, *, keep_journal: bool, find_least: bool = False
+        cls,
+        case: Case,
+        identity: Identity,
+        plan: str,
+        place: Path,
+        *,
+        keep_journal: bool,
+        find_least: bool = False,
+        find_optimum: bool = False,
     ) -> Task:
         """The task that a case is."""
         files = [str(file) for file in find_foreign_code(case.experiment)]
         return cls(
-            identity, plan, dict(case.labels), case.experiment.as_json(), files, str(place), keep_journal, find_least
+            identity,
+            plan,
+            dict(case.labels),
+            case.experiment.as_json(),
+            files,
+            str(place),
+            keep_journal,
+            find_least,
+            find_optimum,
         )
 
     @property
@@ -90,6 +109,7 @@ def execute(
         try:
             run = _run(task, run_as or task.experiment, Path(work), [log, predicted])
             least = find_least_size(run.experiment) if task.find_least else None
+            optimum = find_optimum(run.experiment) if task.find_optimum else None
         except (KeyboardInterrupt, StoreError):
             raise
         except Exception as wrong:
@@ -100,7 +120,7 @@ def execute(
         took_s = time.perf_counter() - began_s
         tables = {"ticks": make_ticks(run), "decisions": make_decisions(log)}
         kept = Path(work) / "run" if task.keep_journal else None
-        _store(task, place, {**find_numbers(run, predicted, least), "took_s": took_s}, tables, origin, kept)
+        _store(task, place, {**find_numbers(run, predicted, least, optimum), "took_s": took_s}, tables, origin, kept)
     return Done(task, None, took_s)
 
 
@@ -140,7 +160,7 @@ def _store(
     row = {**identity, **task.labels, "seed": task.experiment["seed"], **numbers}
     document = {
         "plan": task.plan, **identity, "labels": task.labels, "what": task.experiment, "code_files": task.code_files,
-        "least_size": task.find_least,
+        "least_size": task.find_least, "optimum": task.find_optimum,
     }  # fmt: skip
     environment = {**find_environment(origin), "seed": task.experiment["seed"]}
     write_stored(place, document, environment, {**tables, "summary": make_summary(row)}, work)

@@ -20,7 +20,9 @@ from elastream.experiments.runner.execution import Done, Task, execute, find_cos
 from elastream.experiments.store.folder import RunStore, StoredRun
 from elastream.experiments.store.identity import Identity, identify
 
-CaseState = Literal["finished", "failed", "damaged", "stale", "missing", "without journal", "without least size"]
+CaseState = Literal[
+    "finished", "failed", "damaged", "stale", "missing", "without journal", "without least size", "without optimum"
+]  # fmt: skip
 
 
 class RunnerBackend(Protocol):
@@ -113,7 +115,12 @@ class CaseStatus:
 
 
 def find_status(
-    store: RunStore, cases: Sequence[Case], *, keep_journal: bool = False, find_least: bool = False
+    store: RunStore,
+    cases: Sequence[Case],
+    *,
+    keep_journal: bool = False,
+    find_least: bool = False,
+    find_optimum: bool = False,
 ) -> list[CaseStatus]:
     """For each experiment of a plan, whether it was run, by which code, and with all that is wanted."""
     known = {one.experiment for one in store.identities()}
@@ -127,6 +134,8 @@ def find_status(
                 state = "without journal"
             elif find_least and not run.document.get("least_size"):
                 state = "without least size"
+            elif find_optimum and not run.document.get("optimum"):
+                state = "without optimum"
         found.append(CaseStatus(case, identity, state, run))
     return found
 
@@ -139,6 +148,7 @@ def run_cases(
     plan: str,
     keep_journal: bool = False,
     find_least: bool = False,
+    find_optimum: bool = False,
     tell: Callable[[Done], None] = lambda done: None,
 ) -> tuple[int, int]:
     """Run what is to be run, the longest first; how many were, and how many of them failed."""
@@ -146,7 +156,13 @@ def run_cases(
     longest_first = sorted(wanted, key=lambda identity: -find_cost(wanted[identity].experiment))
     tasks = (
         Task.of(
-            wanted[identity], identity, plan, store.path(identity), keep_journal=keep_journal, find_least=find_least
+            wanted[identity],
+            identity,
+            plan,
+            store.path(identity),
+            keep_journal=keep_journal,
+            find_least=find_least,
+            find_optimum=find_optimum,
         )
         for identity in longest_first
     )

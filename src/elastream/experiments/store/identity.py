@@ -27,6 +27,8 @@ DECIDING = (
 )  # fmt: skip
 LIVE = ("attachment", "development", "jobs", "spark")
 _RUNNING = ("simulated.py", "demand.py", "store/tables.py", "live_run.py", "live_query.py", "live_setup.py")
+_PLANNING = "optimum"
+"""The room that finds what a run is compared with."""
 EXPERIMENT_DIGITS, CODE_DIGITS = 16, 8
 
 
@@ -71,6 +73,7 @@ def digest_code(platform: str) -> str:
     """The code that decides what comes of a run on a platform."""
     rooms = DECIDING + (LIVE if platform == "live" else ())
     own = [ROOT / "experiments" / name for name in _RUNNING]
+    own += (ROOT / "experiments" / _PLANNING).glob("*.py")
     digest = sha256()
     for path in sorted([*own, *(file for room in rooms for file in (ROOT / room).rglob("*") if _is_code(file))]):
         digest.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes() + b"\0")

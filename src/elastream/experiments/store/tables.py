@@ -12,6 +12,7 @@ from elastream.core.tick import Tick
 from elastream.evaluation.elasticity import Elasticity
 from elastream.evaluation.predictions import PredictionLog, Predictions, judge_predictions
 from elastream.evaluation.settling import Settling
+from elastream.experiments.optimum.optimum import Optimum
 from elastream.experiments.plan.document import AXES
 from elastream.experiments.run import Run
 
@@ -153,6 +154,10 @@ NUMBERS: dict[str, pa.DataType] = {
     },
     "least_workers": pa.int64(),
     "size_ratio": pa.float64(),
+    "bound_hours": pa.float64(),
+    "clairvoyant_hours": pa.float64(),
+    "cost_to_bound": pa.float64(),
+    "cost_to_clairvoyant": pa.float64(),
     "took_s": pa.float64(),
 }  # fmt: skip
 """What a run comes to (`docs/metrics.md`); the last one is how long the run itself took on the machine that ran it."""
@@ -173,7 +178,9 @@ def make_summary(row: Mapping[str, object]) -> pa.Table:
     return pa.Table.from_pylist([{name: row.get(name) for name in SUMMARY.names}], schema=SUMMARY)
 
 
-def find_numbers(run: Run, predicted: PredictionLog, least_workers: int | None) -> dict[str, object]:
+def find_numbers(
+    run: Run, predicted: PredictionLog, least_workers: int | None, optimum: Optimum | None = None
+) -> dict[str, object]:
     """Everything that is known of a run in one number."""
     series, mean = run.series, run.summary.mean_workers
     at = [moment - series.start for moment in series.at]
@@ -186,5 +193,6 @@ def find_numbers(run: Run, predicted: PredictionLog, least_workers: int | None) 
         **asdict(judge_predictions(predicted, at, series.column("arrived"), series.column("backlog"), horizon_s)),
         "least_workers": least_workers,
         "size_ratio": mean / least_workers if mean is not None and least_workers else None,
+        **({} if optimum is None else optimum.as_numbers(run.summary.worker_hours_paid)),
         "form": run.form,
     }

@@ -27,6 +27,7 @@ class ExperimentRow(NamedTuple):
     place: str
     keep_journal: bool
     find_least: bool
+    find_optimum: bool
 
     @classmethod
     def of(cls, task: Task) -> ExperimentRow:
@@ -41,6 +42,7 @@ class ExperimentRow(NamedTuple):
             place=task.place,
             keep_journal=task.keep_journal,
             find_least=task.find_least,
+            find_optimum=task.find_optimum,
         )
 
     @property
@@ -55,6 +57,7 @@ class ExperimentRow(NamedTuple):
             place=self.place,
             keep_journal=self.keep_journal,
             find_least=self.find_least,
+            find_optimum=self.find_optimum,
         )
 
 
