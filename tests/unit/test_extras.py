@@ -26,6 +26,7 @@ COMMANDS: dict[str, tuple[list[str], str | None]] = {
     "bundle": (["runs"], "lab"),
     "simulate": (["--duration", "5m", "--out", "runs"], None),
     "why": (["runs/lag-proportional"], None),
+    "watch": (["runs/lag-proportional"], "page"),
     "page": (["runs/lag-proportional"], None),
     "replay": (["runs/lag-proportional"], None),
     "models": (["--measure", "runs/lag-proportional", "--out", "job.yaml"], None),

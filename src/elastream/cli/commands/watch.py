@@ -68,17 +68,17 @@ def watch(
     factor = _read_speed(speed)
     folder = _find(path)
     entries = _follow(folder) if factor is None else _play(folder, factor)
-    with WatchView(folder) as view:
-        if not page:
+    if not page:
+        with WatchView(folder) as view:
             _show(entries, view)
-            return
-        # Brought by an extra.
-        from elastream.render.page.feed import PageFeed
-        from elastream.service.server import PageServer
+        return
+    # Brought by an extra.
+    from elastream.render.page.feed import PageFeed
+    from elastream.service.server import PageServer
 
-        with PageServer(PageFeed(), port=port) as server:
-            view.note("the page, until Ctrl-C: ", [server.address])
-            _show(entries, view, server)
+    with WatchView(folder) as view, PageServer(PageFeed(), port=port) as server:
+        view.note("the page, until Ctrl-C: ", [server.address])
+        _show(entries, view, server)
 
 
 def _show(entries: Iterator[list[Entry]], *views: RunViewer) -> None:
