@@ -3207,6 +3207,27 @@ MUTANTS = (
         after="MOST_BYTES",
         test="tests/unit/experiments/test_bundle.py::test_an_archive_that_would_fill_a_disk_is_not_unpacked",
     ),
+    Mutant(
+        fault="the defaults of Spark win over the command line",
+        file="src/elastream/launch/setting_up.py",
+        before="            conf |= spark_arguments([value])",
+        after="            conf = spark_arguments([value]) | conf",
+        test="tests/unit/test_launch_outside.py::test_a_later_place_wins_over_an_earlier_one",
+    ),
+    Mutant(
+        fault="what could not be attached stays in the application",
+        file="src/elastream/attachment/entry.py",
+        before="        except BaseException:\n            platform.close()",
+        after="        except BaseException:\n            pass",
+        test="tests/unit/test_attachment.py::test_what_a_policy_lacks_leaves_nothing_behind_in_the_application",
+    ),
+    Mutant(
+        fault="an error is broken in the middle of a word",
+        file="src/elastream/cli/terminal/output.py",
+        before="print_line(error_console(), sanitizer().line(line))",
+        after='sys.stderr.write(f"{sanitizer().line(line)}\\n")',
+        test="tests/unit/test_terminal.py::test_an_error_breaks_between_words",
+    ),
 )
 
 

@@ -11,7 +11,7 @@ import pytest
 from elastream.attachment import Attachment, SwitchedOff, attach, entry
 from elastream.attachment.assembly import resolve_settings
 from elastream.core.decision import Decision
-from elastream.core.errors import BadInput, ObservationFailed
+from elastream.core.errors import BadInput, CannotRun, ObservationFailed
 from elastream.core.observation import Observation
 from elastream.core.protocols import Clock
 from elastream.core.signals import Signal
@@ -201,6 +201,13 @@ def test_a_handle_whose_loop_has_failed_says_why_and_a_new_attach_begins_anew(
     first.detach()
     assert attached() is second
     assert caplog.messages[0] == "the loop has ended, executors stay as they are: RuntimeError: a defect"
+
+
+def test_what_a_policy_lacks_leaves_nothing_behind_in_the_application() -> None:
+    with pytest.raises(CannotRun, match="threshold"):
+        attached(policy="threshold", policy_settings={})
+    assert [platform.closed for platform in Pretended.made] == [True]
+    assert attached().status().state == "running"
 
 
 def test_a_platform_that_cannot_be_looked_at_does_not_end_the_loop(caplog: pytest.LogCaptureFixture) -> None:

@@ -9,10 +9,13 @@ def test_a_later_place_wins_over_an_earlier_one(tmp_path: Path) -> None:
     (tmp_path / "conf").mkdir()
     (tmp_path / "conf" / "spark-defaults.conf").write_text("spark.master spark://defaults:1\nspark.executor.cores 3\n")
     assert outside({}, tmp_path) == {"spark.master": "spark://defaults:1", "spark.executor.cores": "3"}
-    arguments = "--master spark://given:1 --conf spark.elastream.policy=fixed --executor-memory=2g pyspark-shell"
+    arguments = (
+        "--master spark://given:1 --conf spark.elastream.policy=fixed --conf spark.executor.cores=5 "
+        "--executor-memory=2g pyspark-shell"
+    )
     assert outside({"PYSPARK_SUBMIT_ARGS": arguments, "MASTER": "local"}, tmp_path) == {
         "spark.master": "spark://given:1",
-        "spark.executor.cores": "3",
+        "spark.executor.cores": "5",
         "spark.elastream.policy": "fixed",
         "spark.executor.memory": "2g",
     }

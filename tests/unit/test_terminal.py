@@ -104,6 +104,17 @@ def test_run_breaks_its_lines_between_words(columns: int) -> None:
 
 
 @pytest.mark.parametrize("columns", WIDTHS)
+def test_an_error_breaks_between_words(columns: int, tmp_path: Path) -> None:
+    wrong = ("-m", "elastream", "simulate", "--policy", "treshold", "--set", "tick_s=5", "--workload", "nothing(1k)")
+    seen = run_on_terminal(*wrong, columns=columns, folder=tmp_path)
+    assert seen.code == 2
+    assert seen.screen.wrapped == []
+    told = " ".join(seen.text.split())
+    assert told.startswith("elastream: ")
+    assert "did you mean 'threshold'?" in told or "known: " in told
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
 def test_progress_stays_on_its_line(columns: int) -> None:
     seen = show("-c", PROGRESS, columns=columns)
     drawn = [line for frame in seen.screen.frames for line in frame.splitlines() if "45%" in line]

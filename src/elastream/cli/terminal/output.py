@@ -78,8 +78,7 @@ def print_line(screen: Console, line: str) -> None:
 
 def tell(line: str) -> None:
     """One line for the person, not for the script."""
-    sys.stderr.write(f"{sanitizer().line(line)}\n")
-    sys.stderr.flush()
+    print_line(error_console(), sanitizer().line(line))
 
 
 class _Teller(logging.Handler):
