@@ -151,9 +151,9 @@ def test_texts_of_others_hold_no_secret_and_steer_nothing(
 def test_plans_that_include_each_other_twice_at_every_level_are_not_all_read(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for level in range(19):
+    for level in range(8):
         below = f"{level + 1}.yaml"
         (tmp_path / f"{level}.yaml").write_text(f"include: [{below}, {below}]\n")
-    (tmp_path / "19.yaml").write_text("what: {}\n")
+    (tmp_path / "8.yaml").write_text("what: {}\n")
     assert run(["plan", "check", str(tmp_path / "0.yaml")]) == 2
     assert f"more than {MOST_INCLUDES} plans" in capsys.readouterr().err
