@@ -318,10 +318,56 @@ MUTANTS = (
         test="tests/unit/policies/test_foresight_learning.py::test_who_was_late_plans_for_a_shorter_bound_until_it_is_made_up",
     ),
     Mutant(
-        fault="what a job does while it falls behind tells nothing of what it can do",
+        fault="new code that costs twice as much is averaged with the old",
         file="src/elastream/policies/foresight/learning.py",
-        before="if took_s >= _BEHIND_S and rate > 0 and waits > 2 * rate:",
-        after="if False:",
+        before="            return since\n",
+        after="            return told\n",
+        test="tests/unit/policies/test_foresight_learning.py"
+        "::test_two_batches_in_a_row_that_take_twice_as_long_are_another_job_and_one_is_an_accident",
+    ),
+    Mutant(
+        fault="a continuous job is taken to share all of its work at sizes it never had",
+        file="src/elastream/policies/foresight/capacity.py",
+        before="_law(seen, sizes, now_s, _SERIAL))",
+        after="_law(seen, sizes, now_s, 0.0))",
+        test="tests/unit/policies/test_foresight_learning.py"
+        "::test_far_from_the_only_size_that_was_seen_the_worse_of_two_laws_is_believed",
+    ),
+    Mutant(
+        fault="executors are bought for a promise that the trigger leaves no time for",
+        file="src/elastream/policies/foresight/batches.py",
+        before="bound_s=max(bound_s, least_s),",
+        after="bound_s=bound_s,",
+        test="tests/stories/test_foresight_trials.py"
+        "::test_where_its_promise_leaves_no_time_it_says_so_and_buys_nothing_for_it",
+    ),
+    Mutant(
+        fault="a policy that waits by itself is calmed by a guard as well",
+        file="src/elastream/attachment/assembly.py",
+        before='if not getattr(decides, "damped", False) or',
+        after="if True or",
+        test="tests/unit/test_attachment.py::test_a_policy_without_damping_of_its_own_is_calmed_by_a_guard",
+    ),
+    Mutant(
+        fault="nobody is told that a policy is looked at less often than it decides",
+        file="src/elastream/core/needs.py",
+        before="if interval_s >= tick_s:",
+        after="if True:",
+        test="tests/unit/test_needs.py::test_a_policy_that_is_looked_at_less_often_than_it_decides_says_so",
+    ),
+    Mutant(
+        fault="a record of which a part came before a silence has waited through it",
+        file="src/elastream/workloads/series.py",
+        before="math.floor(arrived[i] + _WHOLE)",
+        after="arrived[i]",
+        test="tests/unit/test_workload_series.py"
+        "::test_a_record_of_which_a_part_came_before_a_silence_has_not_waited_through_it",
+    ),
+    Mutant(
+        fault="what a job does while it falls behind tells nothing of what it can do",
+        file="src/elastream/policies/foresight/capacity.py",
+        before="if (took_s := points[-1][0] - first[0]) >= _BEHIND_S",
+        after="if (took_s := points[-1][0] - first[0]) >= 1e9",
         test="tests/stories/test_foresight.py"
         "::test_a_job_that_has_never_been_measured_is_measured_while_it_falls_behind_and_changed_once",
     ),

@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 
 State = dict[str, Any]
 
-_SMOOTHED_S = (5.0, 10.0, 20.0, 40.0, 80.0, 160.0, 320.0)
+_SMOOTHED = (1, 2, 4, 8, 16, 32, 64)
+"""In steps."""
 _USUAL = 2
 """The smoothing that a leap is measured from."""
 _SHARPNESS = 2.0
@@ -26,7 +27,8 @@ _SHARPNESS = 2.0
 _LEAP_ERRORS, _LEAP_RATIO = 3.0, 1.5
 _LEAP_LASTS = 0.7
 _RISE_ERRORS = 2.0
-_ERROR_MEMORY_S = 300.0
+_ERROR_MEMORY = 60
+"""In steps."""
 _FIRST_ERROR, _LEAST_ERROR, _MOST_USUAL = 0.2, 0.03, 3.0
 _MOST_SCORE = 1.5
 _SCORES_KEPT = 160
@@ -93,16 +95,16 @@ class RateOutlook:
         """The smoothings after one more step, by how much a step is usually off, and how far the load leaps."""
         before = state["smooth"]
         if not before:
-            return [_short(rate)] * len(_SMOOTHED_S), state["error"], 0.0
+            return [_short(rate)] * len(_SMOOTHED), state["error"], 0.0
         usual = before[_USUAL]
         off = abs(math.log(max(rate, _LEAST_RPS) / max(usual, _LEAST_RPS)))
         leaps = rate > _LEAP_RATIO * max(usual, _LEAST_RPS) and off > _LEAP_ERRORS * state["error"]
-        part = 1 - math.exp(-self.step_s / _ERROR_MEMORY_S)
+        part = 1 - math.exp(-1 / _ERROR_MEMORY)
         # A leap counts for little, or the steps of one that takes several would seem usual.
         error = max(_LEAST_ERROR, state["error"] + (min(off, _MOST_USUAL * state["error"]) - state["error"]) * part)
         if leaps:
-            return [_short(rate)] * len(_SMOOTHED_S), round(error, 6), round(min(off, _MOST_SCORE), 4)
-        parts = [1 - math.exp(-self.step_s / smoothed_s) for smoothed_s in _SMOOTHED_S]
+            return [_short(rate)] * len(_SMOOTHED), round(error, 6), round(min(off, _MOST_SCORE), 4)
+        parts = [1 - math.exp(-1 / smoothed) for smoothed in _SMOOTHED]
         smooth = [_short(old + (rate - old) * part) for old, part in zip(before, parts, strict=True)]
         leap = _LEAP_LASTS * state["leap"]
         if rate > usual and off > _RISE_ERRORS * state["error"]:
@@ -124,7 +126,7 @@ class RateOutlook:
 
 
 def _nothing() -> State:
-    return {"losses": [0.0] * len(_SMOOTHED_S), "waiting": [], "scores": [], "told": 0.0}
+    return {"losses": [0.0] * len(_SMOOTHED), "waiting": [], "scores": [], "told": 0.0}
 
 
 def _judged(losses: list[float], said: list[float], came: float, number: int) -> list[float]:

@@ -10,7 +10,7 @@ import pytest
 
 from elastream.core.observation import FinishedBatch, Observation, Query, Reading, RunningBatch, Worker
 from elastream.core.slo import OnTime, Slo
-from elastream.policies.foresight import learning
+from elastream.policies.foresight import capacity, learning
 from elastream.testing import observation, query
 
 SLO = Slo(delay_s=30.0)
@@ -27,7 +27,7 @@ def base(at_s: float, **changes: Any) -> Query:
 
 
 def learn(queries: list[tuple[float, Query]], ready: int = 4) -> learning.State:
-    state = learning.start(queries[0][1])
+    state = learning.start(queries[0][1], 120.0)
     for at_s, seen in queries:
         state = learning.update(state, seen, look(at_s, seen, ready))
     return state
@@ -83,7 +83,7 @@ def test_one_batch_that_met_an_accident_changes_little() -> None:
 
 def test_of_a_batch_whose_executors_changed_the_time_says_nothing() -> None:
     queries = batches([2.0] * 5)
-    state = learning.start(queries[0][1])
+    state = learning.start(queries[0][1], 120.0)
     for number, (at_s, seen) in enumerate(queries):
         state = learning.update(state, seen, look(at_s, seen, ready=4 + number % 2))
     assert state["walls"] == []
@@ -109,7 +109,7 @@ def test_while_more_may_be_late_than_is_a_late_record_is_worth_less() -> None:
 
 def test_what_came_of_a_change_is_kept_beside_what_was_hoped_for() -> None:
     queries = batches([2.0] * 4)
-    state = learning.start(queries[0][1])
+    state = learning.start(queries[0][1], 120.0)
     hoped = {"workers": 4, "fixed_s": 0.5, "row_s": 1.5e-4}
     for number, (at_s, seen) in enumerate(queries):
         state = learning.update(state, seen, look(at_s, seen), hoped if number == 3 else None)
@@ -117,18 +117,20 @@ def test_what_came_of_a_change_is_kept_beside_what_was_hoped_for() -> None:
     assert state["hoped"] is None
 
 
-def stream(rows: list[tuple[float, float, float, float]]) -> list[list[float]]:
+def stream(rows: list[tuple[float, float, float, float]], workers: int = 1) -> list[list[float]]:
     """Capacities after looks at a continuous job: time, done, waiting, use of the busiest worker."""
     job = base(0.0, batches=None)
-    state = learning.start(job)
+    state = learning.start(job, 120.0)
     for at_s, done, waits, use in rows:
         source = replace(job.sources[0], arrived=Reading(done + waits, at_s), committed=Reading(done, at_s))
         now = look(at_s, replace(job, sources=(source,)))
-        busiest = Worker(id="1", state="ready", since_s=0.0, cpu=Reading(use, at_s))
-        pools = (replace(now.pools[0], workers=(busiest,) if use else ()),)
+        busy = tuple(
+            Worker(id=f"{number}", state="ready", since_s=0.0, cpu=Reading(use, at_s)) for number in range(workers)
+        )
+        pools = (replace(now.pools[0], workers=busy if use else ()),)
         state = learning.update(state, now.queries[0], replace(now, pools=pools))
-    rates: list[list[float]] = state["stream"]["rates"]
-    return rates
+    found: list[list[float]] = state["stream"]["rates"]
+    return found
 
 
 def test_what_a_job_can_do_shows_while_it_falls_behind() -> None:
@@ -137,18 +139,112 @@ def test_what_a_job_can_do_shows_while_it_falls_behind() -> None:
 
 
 def test_what_a_job_can_do_is_told_by_its_busiest_worker_when_it_keeps_up() -> None:
-    rows = [(5.0 * n, 5_000.0 * n, 0.0, 0.52) for n in range(12)]
+    rows = [(5.0 * n, 5_000.0 * n, 0.0, 0.5) for n in range(12)]
     assert stream(rows)[-1][1] == pytest.approx(2_000.0, rel=0.01)
 
 
-def test_sizes_that_were_not_seen_follow_from_those_that_were() -> None:
-    state = {"stream": {"rates": [[1, 900.0, 1.0, 0.0], [4, 3_000.0, 1.0, 0.0], [8, 4_900.0, 1.0, 0.0]]}}
-    found = learning.stream_rates(state, np.arange(1.0, 17.0), 10.0)
+def test_what_a_job_does_while_it_falls_behind_is_known_after_a_long_calm_too() -> None:
+    calm = [(5.0 * n, 50.0 * n, 0.0, 0.01) for n in range(40)]
+    # From 200 s on a hundred times as much comes as it can do.
+    late = [(200.0 + 5 * n, 2_000.0 + 5_000 * n, 50_000.0 + 400_000 * n, 1.0) for n in range(1, 4)]
+    assert stream(calm + late[:1])[-1][2] < 0.2
+    assert stream(calm + late[:2])[-1][:3] == [4, 1_000.0, 0.7]
+    assert stream(calm + late)[-1][:3] == [4, 1_000.0, 1.0]
+
+
+def test_the_largest_of_many_readings_that_scatter_is_not_taken_for_use() -> None:
+    rows = [(5.0 * n, 5_000.0 * n, 0.0, 0.5) for n in range(12)]
+    one, many = (stream(rows, workers=workers)[-1][1] for workers in (1, 16))
+    assert one == pytest.approx(2_000, rel=0.01)
+    # Of sixteen that scatter by 0.02 around 0.465 the largest reads 0.5.
+    assert many == pytest.approx(1_000 / 0.465, rel=0.01)
+
+
+def rates(*measured: list[float], sizes: int = 16) -> np.ndarray:
+    found = capacity.find_rates({"rates": list(measured)}, np.arange(1.0, sizes + 1), 10.0)
     assert found is not None
+    return found
+
+
+def test_sizes_that_were_not_seen_follow_from_those_that_were() -> None:
+    found = rates([1, 900.0, 1.0, 0.0], [4, 3_000.0, 1.0, 0.0], [8, 4_900.0, 1.0, 0.0])
     assert all(a < b for a, b in pairwise(found))
     assert found[7] == pytest.approx(4_900, rel=0.1)
     # Twice the workers do less than twice as much.
     assert found[15] < 1.8 * found[7]
+
+
+def test_far_from_the_only_size_that_was_seen_the_worse_of_two_laws_is_believed() -> None:
+    found = rates([4, 4_000.0, 1.0, 0.0])
+    assert found[3] == pytest.approx(4_000, rel=0.01)
+    # Fewer do no more than each did, and more do less.
+    assert found[0] == pytest.approx(1_000, rel=0.01)
+    assert 10_000 < found[15] < 13_500
+
+
+def behind(learned: capacity.Learned, from_s: float, rps: float) -> capacity.Learned:
+    """After some looks at a job of eight workers that does so much and falls behind."""
+    job = base(0.0, batches=None)
+    for at_s in np.arange(from_s, from_s + 50, 5.0):
+        done = rps * (at_s - from_s)
+        source = replace(job.sources[0], arrived=Reading(1e6 + 2 * done, at_s), committed=Reading(done, at_s))
+        now = look(at_s, replace(job, sources=(source,)), ready=8)
+        learned = capacity.update(learned, now.queries[0], now.pools[0], at_s)
+    return learned
+
+
+def test_what_was_known_at_other_sizes_is_forgotten_of_a_job_that_twice_does_half_as_much_as_before() -> None:
+    learned = capacity.start() | {"rates": [[4, 4_000.0, 1.0, 0.0], [8, 7_000.0, 1.0, 100.0]]}
+    sizes = np.array([4.0, 8.0])
+    once = behind(learned, 300.0, 3_500.0)
+    found = capacity.find_rates(once, sizes, 350.0)
+    assert found is not None
+    assert found[0] > 2_000
+    twice = behind(once, 400.0, 3_500.0)
+    assert capacity.find_rates(twice, sizes, 450.0) == pytest.approx([1_750, 3_500], rel=0.05)
+
+
+def test_work_that_is_done_again_after_a_restart_is_not_taken_for_what_a_job_can_do() -> None:
+    learned = capacity.start() | {"rates": [[4, 1_000.0, 1.0, 0.0]]}
+    job = base(0.0, batches=None)
+    for at_s in np.arange(300.0, 345.0, 5.0):
+        # For fifteen seconds what was done before the stop is done again.
+        done = 1_000.0 * max(0.0, at_s - 315)
+        source = replace(job.sources[0], arrived=Reading(done + 5e4, at_s), committed=Reading(done, at_s))
+        now = look(at_s, replace(job, sources=(source,)))
+        learned = capacity.update(learned, now.queries[0], now.pools[0], at_s)
+        assert all(rate == pytest.approx(1_000, rel=0.01) for _, rate, *_ in learned["rates"])
+    assert len(learned["rates"]) == 2
+
+
+def test_two_batches_in_a_row_that_take_twice_as_long_are_another_job_and_one_is_an_accident() -> None:
+    usual = batches([2.0] * 10)
+    before, once, twice = (
+        learning.batch_model(learn(seen), seen[-1][1])
+        for seen in (usual, batches([2.0] * 9 + [4.0]), batches([2.0] * 9 + [4.0, 4.0]))
+    )
+    assert before is not None
+    assert once is not None
+    assert twice is not None
+
+    def batch_s(model: learning.BatchModel) -> float:
+        return model.stretch * model.cost.slot_s(10_000) * learning.wave_share(usual[-1][1], 4)
+
+    assert batch_s(once) == pytest.approx(batch_s(before), rel=0.1)
+    assert batch_s(twice) == pytest.approx(2 * batch_s(before), rel=0.1)
+
+
+def test_a_second_slow_batch_counts_before_it_has_ended() -> None:
+    seen = batches([2.0] * 9 + [4.0])
+    state = learn(seen)
+    running = RunningBatch(id=10, started_s=100.0, rows=10_000.0)
+    for at_s in (100.1, 104.4):
+        query_now = replace(seen[-1][1], running=running)
+        state = learning.update(state, query_now, look(at_s, query_now))
+    early, late = (learning.batch_model(state, query_now, at_s) for at_s in (101.0, 104.4))
+    assert early is not None
+    assert late is not None
+    assert late.stretch > 1.7 * early.stretch
 
 
 def test_the_memory_is_plain() -> None:

@@ -10,8 +10,9 @@ from elastream.core.decision import Json
 from elastream.core.knowledge import Knowledge
 from elastream.core.observation import Observation, Pool, Query
 from elastream.core.signals import Signal
+from elastream.estimators.waves import stages_of
 from elastream.policies.foresight import learning
-from elastream.policies.foresight.choice import Loads, QueryChoice, Taste, Weighed, find_loads, weigh
+from elastream.policies.foresight.choice import BINDINGS, Loads, QueryChoice, Taste, Weighed, find_loads, weigh
 from elastream.policies.foresight.learning import BatchModel
 from elastream.policies.foresight.plan import Phase, Prices, plan
 from elastream.policies.foresight.plant import BatchNow, BatchPlant, distinct, thin
@@ -24,6 +25,9 @@ _STEPS, _SOON, _LEAST_STEP_S = 12, 3, 10.0
 _SETTLED = 1.2
 # What keeps up must do so with so many times the load: between two sizes it would go up and down with what is measured.
 _MORE = 1.04
+# A bound that the trigger and the fixed part of batches leave nothing of is not planned for: a batch has at least so
+# much of the time between two triggers, and so many times its fixed part.
+_LEAST_OF_TRIGGER, _LEAST_OF_FIXED = 0.25, 2.5
 # Few batches take longer than so many standard deviations.
 _LONG = 1.9
 _OTHERS_WINDOW_S = 60.0
@@ -35,12 +39,16 @@ def choose_for_batches(
     query: Query, pool: Pool, now: Observation, known: Knowledge, state: learning.State, taste: Taste
 ) -> QueryChoice | str:
     """The size, or why it cannot be told."""
-    model, expected = learning.batch_model(state, query), learning.outlook_of(query).expect(state["load"])
+    model, expected = (
+        learning.batch_model(state, query, now.at_s),
+        learning.outlook_of(state, query).expect(state["load"]),
+    )
     if model is None or not expected:
         return f"no batch of {query.name} has been measured yet"
     care = learning.find_care(state, query)
     loads = find_loads(expected, taste.keep)
-    sizes, plant = _plant(query, pool, now, known, model, learning.planned_bound_s(care, query))
+    others = _busy_of_others(query, now, known)
+    sizes, plant = _plant(query, pool, others, model, learning.planned_bound_s(care, query))
     grow_s = known.grow_s(pool.name) or _GROW_S
     moment = _moment(query, pool, now, known, sizes, grow_s)
     work = model.cost.per_record_s / pool.slots_per_worker
@@ -56,35 +64,38 @@ def choose_for_batches(
         workers = min(max(workers, pool.wanted - 1), 2 * pool.wanted)
     workers = min(max(workers, pool.min_workers, 1), pool.max_workers)
     notes = [f"little is known ({doubt.reason}), so at most twice the size"] if doubt else []
-    if care > 0 and query.slo is not None:
+    if query.slo is not None and plant.bound_s > query.slo.delay_s:
+        left_s = max(0.0, query.slo.delay_s - plant.trigger_s)
+        notes.append(f"a trigger of {plant.trigger_s:g} s leaves {left_s:g} s of the {query.slo.delay_s:g} s promised")
+    elif care > 0 and query.slo is not None:
         notes.append(f"plans for {plant.bound_s:.0f} s of {query.slo.delay_s:g} s, for records were late or may be")
     effect = state["effect"]
     if effect is not None and now.at_s - effect[3] < _NEWS_S:
         notes.append(f"with {effect[0]} a batch was expected to take {effect[1]:.1f} s, and took {effect[2]:.1f} s")
-    choice = _told(query, pool, plant, weighed, loads, moment, workers, notes)
+    choice = _told(query, pool, plant, weighed, loads, moment, workers, taste.calm, notes)
     evidence: dict[str, Json] = {"stretch": model.stretch, "noise": model.noise, "care": care}
     if effect is not None:
         evidence |= {"effect_workers": effect[0], "effect_expected_s": effect[1], "effect_took_s": effect[2]}
-    return choice._replace(evidence={**choice.evidence, **evidence})
+    slots = max(1.0, workers * pool.slots_per_worker - others)
+    return choice._replace(evidence={**choice.evidence, **evidence}, slots=slots)
 
 
-def _plant(
-    query: Query, pool: Pool, now: Observation, known: Knowledge, model: BatchModel, bound_s: float
-) -> tuple[list[int], BatchPlant]:
-    """What batches take at each size of the pool that is worth having."""
-    others = _busy_of_others(query, now, known)
+def _plant(query: Query, pool: Pool, others: float, model: BatchModel, bound_s: float) -> tuple[list[int], BatchPlant]:
+    """What batches take at each size of the pool that is worth having, beside slots that are busy for others."""
     every = range(max(1, pool.min_workers), max(1, pool.max_workers) + 1)
     shares = {size: learning.wave_share(query, max(1, round(size * pool.slots_per_worker - others))) for size in every}
     ready = min(max(pool.ready, every[0]), every[-1])
     sizes = thin(distinct(list(shares), list(shares.values()), (pool.wanted, ready)), pool.wanted)
     waves = np.array([shares[size] for size in sizes]) * model.stretch
+    fixed_s, trigger_s = model.driver_s + waves * model.cost.per_batch_s, query.trigger.interval_s or 0.0
+    least_s = trigger_s + max(_LEAST_OF_TRIGGER * trigger_s, _LEAST_OF_FIXED * float(fixed_s.min()))
     return sizes, BatchPlant(
         sizes=np.array(sizes, dtype=float),
-        fixed_s=model.driver_s + waves * model.cost.per_batch_s,
+        fixed_s=fixed_s,
         row_s=waves * model.cost.per_record_s,
-        trigger_s=query.trigger.interval_s or 0.0,
+        trigger_s=trigger_s,
         noise=model.noise,
-        bound_s=bound_s,
+        bound_s=max(bound_s, least_s),
     )
 
 
@@ -163,6 +174,7 @@ def _told(
     loads: Loads,
     moment: BatchNow,
     workers: int,
+    change: float,
     notes: list[str],
 ) -> QueryChoice:
     """The choice with its sentence: what binds, and what the sizes beside it would do."""
@@ -176,9 +188,16 @@ def _told(
         f"{plant.bound_s:.1f} s",
         *(_tell_neighbour(plant, weighed, place, at, loads) for place in weighed.neighbours(workers)),
     ]
-    if (excess := moment.waiting - loads.level * period_s) > 0:
+    excess = moment.waiting - loads.level * period_s
+    if excess > 0:
         parts.insert(1, f"{excess:,.0f} records wait beyond one batch")
+    can, enough = np.isfinite(plant.rest_s(loads.level)), plant.keeps_up(loads.level)
+    binding = weighed.binding(workers, pool.wanted, change, can=can, enough=enough, settled=excess <= 0)
+    parts.insert(1, BINDINGS[binding])
+    if binding == "ceiling" and weighed.sizes[at] < pool.max_workers and (stages := stages_of(query)):
+        parts.insert(2, _tell_ceiling(max(stage.tasks for stage in stages)))
     evidence: dict[str, Json] = {
+        "binding": binding,
         "arrival_rps": loads.level,
         "lasting_rps": loads.lasting,
         "batch_s": batch_s,
@@ -189,7 +208,11 @@ def _told(
     expected: dict[str, Json] = {
         "query": query.id, "workers": workers, "fixed_s": float(plant.fixed_s[at]), "row_s": float(plant.row_s[at])
     }  # fmt: skip
-    return QueryChoice(workers, sentence, evidence, expected if workers != pool.wanted else None)
+    return QueryChoice(workers, sentence, evidence, float(workers), expected if workers != pool.wanted else None)
+
+
+def _tell_ceiling(tasks: int) -> str:
+    return f"{tasks} tasks keep at most {tasks} slots busy; raise the partitions of the widest stage to go further"
 
 
 def _tell_neighbour(plant: BatchPlant, weighed: Weighed, place: int, at: int, loads: Loads) -> str:

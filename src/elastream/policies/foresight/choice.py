@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,19 @@ _LUMPS, _EVEN = np.array([-1.3, 0.0, 1.3]), 0.03
 _TENTHS = 2.56
 
 
+Binding = Literal["ceiling", "floor", "load", "slack", "forecast", "backlog", "change"]
+"""What keeps a size from being smaller, or larger where none is enough."""
+BINDINGS: Mapping[Binding, str] = {
+    "ceiling": "the largest size there may be binds",
+    "floor": "the smallest size there may be binds",
+    "load": "what arrives binds",
+    "slack": "what the SLO leaves binds",
+    "forecast": "the forecast binds",
+    "backlog": "what waits binds",
+    "change": "the price of a change binds",
+}
+
+
 class Taste(NamedTuple):
     """What people may choose."""
 
@@ -36,6 +49,8 @@ class QueryChoice(NamedTuple):
     workers: int
     sentence: str
     evidence: Mapping[str, Json]
+    slots: float
+    """What of that it needs for itself."""
     expected: Mapping[str, Json] | None = None
     """What is expected of a new size, to be held against what comes of it."""
 
@@ -92,6 +107,28 @@ class Weighed(NamedTuple):
     def makes_sense(self) -> bool:
         """Whether there is one to choose."""
         return bool((self.allowed & np.isfinite(self.cost)).any())
+
+    def binding(
+        self, workers: int, wanted: int, change: float, *, can: BitMap, enough: BitMap, settled: bool
+    ) -> Binding:
+        """What decides on a size: why it is not the next smaller one.
+
+        Some sizes `can` do what arrives now, and some of them do it within the bound, which is `enough`.
+        """
+        at = self.place_of(workers)
+        if at == len(self.sizes) - 1 and not (enough[at] and self.keeps_up[at]):
+            return "ceiling"
+        if at == 0:
+            return "floor"
+        if not enough[at - 1]:
+            return "slack" if can[at - 1] else "load"
+        if not self.keeps_up[at - 1]:
+            return "forecast"
+        if not self.allowed[at - 1] and not settled:
+            return "backlog"
+        # Without its price the change would be made.
+        is_dear = workers == wanted and self.cost[at - 1] - change < self.cost[at]
+        return "change" if is_dear else "slack"
 
     def place_of(self, workers: int) -> int:
         """Where a size stands, or the one next to it."""

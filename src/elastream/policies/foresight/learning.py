@@ -2,26 +2,24 @@
 
 Of micro-batches: what a batch costs (`estimators.batch_cost`), how much longer its tasks take than that work spread
 over its slots in whole waves (stragglers, cold executors, state that is elsewhere), and how much that scatters. Medians
-of the last ones: a single batch says little. Of a continuous job: records per second at sizes that were seen, by how
-busy its busiest worker is, or by what it did while it fell behind.
+of the last ones, for a single batch says little; but two in a row that are both longer than all before them scatter are
+another job (new code, new data), and only what came since then counts. Of a continuous job: `capacity`.
 """
 
 from __future__ import annotations
 
 import math
-from statistics import median
+from statistics import median, stdev
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from elastream.core.decision import Json
-from elastream.core.observation import FinishedBatch, Observation, Pool, Query
+from elastream.core.observation import FinishedBatch, Observation, Query
 from elastream.estimators.batch_cost import BatchCost
 from elastream.estimators.batch_history import find_cost, with_batch
 from elastream.estimators.outlook import RateOutlook
 from elastream.estimators.steps import Steps
 from elastream.estimators.waves import stages_of, task_time_s
-from elastream.policies.foresight.plant import Floats
+from elastream.policies.foresight import capacity
 
 State = dict[str, Any]
 
@@ -33,18 +31,16 @@ _FIRST_STRETCH, _STRETCHES = 1.1, (0.7, 4.0)
 _FIRST_NOISE, _LEAST_NOISE, _MOST_NOISE = 0.15, 0.02, 0.5
 _FIRST_DRIVER_S = 0.3
 
-# A worker that is idle says nothing of what it could do; a reading is noisy, and so is the largest of several.
-_LEAST_USE, _USE_NOISE = 0.15, 0.02
-_SETTLED_S, _MEASURED_S, _BEHIND_S = 8.0, 25.0, 10.0
-_KEPT_CAPACITIES = 60
-_FORGET_S = 7200.0
+# Two batches in a row that take so many times longer than those before, and longer than these scatter; how much they
+# scatter is not told by fewer than seven.
+_BREAK, _BREAK_DEVIATIONS, _BREAK_BATCHES, _LEAST_BEFORE = 1.4, 3.0, 2, 7
 
 # What the self-correction aims at, as a part of what may be late. What may still be late is counted in minutes of the
 # present load in which everything is late: so many of them are plenty, and at the start some count as spent.
 _AIM, _PLENTY, _SPENT = 0.4, 2.0, 0.6
 _CARE_MEMORY_S = 6 * 3600.0
-# Where nothing was promised.
-_NO_PROMISE_S = 60.0
+# Where nothing was promised: a minute, or two intervals of the trigger and a half.
+_NO_PROMISE_S, _NO_PROMISE_TRIGGERS = 60.0, 2.5
 # With most care a third of the bound is left alone; with least a late record is worth a twentieth of its price.
 _MOST_LEFT, _LEAST_PRICE = 1 / 3, 1 / 20
 
@@ -60,14 +56,16 @@ class BatchModel(NamedTuple):
     """How much that scatters: standard deviation of its logarithm."""
 
 
-BATCHES = RateOutlook(step_s=5.0, horizons_s=(15.0, 120.0))
+# Of what lies ahead of batches, so many steps are told apart, and the next few of them are soon.
+_STEPS_AHEAD, _STEPS_SOON = 24, 3
 STREAMS = RateOutlook(step_s=5.0, horizons_s=(30.0, 300.0))
 
 
-def start(query: Query) -> State:
-    """Nothing was seen."""
-    outlook = outlook_of(query)
+def start(query: Query, ahead_s: float) -> State:
+    """Nothing was seen; of batches it will be told what may come in that time."""
+    outlook = _outlook(query, ahead_s)
     return {
+        "ahead_s": ahead_s,
         "load": outlook.start(),
         "steps": list(Steps(outlook.step_s)),
         "batches": [],
@@ -78,27 +76,35 @@ def start(query: Query) -> State:
         "size": None,
         "outgrown": [],
         "effect": None,
-        "stream": {"since": None, "points": [], "rates": []},
+        "stream": capacity.start(),
     }
 
 
 def update(state: State, query: Query, now: Observation, hoped: Json = None) -> State:
     """After one more look at a query; `hoped` is what the last decision expects of a new size."""
-    after, outlook = {**state}, outlook_of(query)
+    after, outlook = {**state}, outlook_of(state, query)
     after["hoped"] = hoped or after["hoped"]
     _update_load(after, query, outlook)
     _update_judged(after, query, now.at_s)
     _update_outgrown(after, query, now)
     if is_continuous(query):
-        after["stream"] = _stream(state["stream"], query, now.pools[0], now.at_s)
+        after["stream"] = capacity.update(state["stream"], query, now.pools[0], now.at_s)
+        _update_stream_effect(after, now)
     else:
         _update_batches(after, query, now)
     return after
 
 
-def outlook_of(query: Query) -> RateOutlook:
+def outlook_of(state: State, query: Query) -> RateOutlook:
     """How its load is forecast."""
-    return STREAMS if is_continuous(query) else BATCHES
+    return _outlook(query, state["ahead_s"])
+
+
+def _outlook(query: Query, ahead_s: float) -> RateOutlook:
+    if is_continuous(query):
+        return STREAMS
+    step_s = ahead_s / _STEPS_AHEAD
+    return RateOutlook(step_s=step_s, horizons_s=(_STEPS_SOON * step_s, ahead_s))
 
 
 def is_continuous(query: Query) -> bool:
@@ -130,7 +136,7 @@ def _update_judged(after: State, query: Query, now_s: float) -> None:
 def _update_outgrown(after: State, query: Query, now: Observation) -> None:
     """Sizes that turned out to be too small for a load that stayed as it was: only noise says that they are enough."""
     wanted, before = now.pools[0].wanted, after["size"]
-    expected = outlook_of(query).expect(after["load"])
+    expected = outlook_of(after, query).expect(after["load"])
     if before is None or wanted != before[0]:
         after["size"] = [wanted, now.at_s]
     if not expected or expected[-1].rps <= 0:
@@ -150,7 +156,7 @@ def outgrown(state: State) -> int:
 
 def find_care(state: State, query: Query) -> float:
     """From -1, where more may be late than is, to 1, where more is late than may be."""
-    expected = outlook_of(query).expect(state["load"])
+    expected = outlook_of(state, query).expect(state["load"])
     level = max((one.rps for one in expected), default=0.0)
     if query.slo is None or state["judged"] is None or level <= 0:
         return 0.0
@@ -161,7 +167,8 @@ def find_care(state: State, query: Query) -> float:
 
 def planned_bound_s(care: float, query: Query) -> float:
     """The bound that is planned for."""
-    return (query.slo.delay_s if query.slo else _NO_PROMISE_S) * (1 - _MOST_LEFT * max(0.0, care))
+    usual_s = max(_NO_PROMISE_S, _NO_PROMISE_TRIGGERS * (query.trigger.interval_s or 0.0))
+    return (query.slo.delay_s if query.slo else usual_s) * (1 - _MOST_LEFT * max(0.0, care))
 
 
 def price_factor(care: float) -> float:
@@ -193,6 +200,14 @@ def _update_effect(after: State, batch: FinishedBatch, now: Observation) -> None
         after["hoped"] = None
 
 
+def _update_stream_effect(after: State, now: Observation) -> None:
+    """What came of a change of a continuous job, once it was measured there: the size, records per second, when."""
+    hoped = after["hoped"]
+    if hoped is not None and (found := capacity.measured_at(after["stream"], hoped["workers"])) is not None:
+        after["effect"] = [hoped["workers"], round(hoped["rate_rps"]), round(found), now.at_s]
+        after["hoped"] = None
+
+
 def _wall(batch: FinishedBatch, slots: int) -> list[list[float]]:
     if batch.driver_s is None or not batch.rows or not slots:
         return []
@@ -205,84 +220,51 @@ def wave_share(query: Query, slots: int) -> float:
     return task_time_s(1.0, stages, slots) if stages else 1.0 / slots
 
 
-def batch_model(state: State, query: Query) -> BatchModel | None:
+def batch_model(state: State, query: Query, now_s: float | None = None) -> BatchModel | None:
     """What its batches cost; None before one is known."""
     cost = find_cost(state["batches"], query)
     if cost is None:
         return None
+    drivers = [driver_s for _, _, driver_s, _ in state["walls"]]
+    driver_s = median(drivers) if drivers else _FIRST_DRIVER_S
     ratios = [
         math.log(taken_s / expected_s)
         for rows, taken_s, _, slots in state["walls"]
         if (expected_s := cost.slot_s(rows) * wave_share(query, int(slots))) > 0 and taken_s > 0
     ]
-    drivers = [driver_s for _, _, driver_s, _ in state["walls"]]
     stretch, noise = _FIRST_STRETCH, _FIRST_NOISE
     if ratios:
+        ratios = _since_break(ratios, _overdue(state, query, cost, driver_s, now_s))
         middle = median(ratios[-_TRUSTED:])
         stretch = min(_STRETCHES[1], max(_STRETCHES[0], math.exp(middle)))
         if len(ratios) > 3:
-            spread = 1.48 * median(abs(ratio - median(ratios)) for ratio in ratios)
-            noise = min(_MOST_NOISE, spread + _LEAST_NOISE)
-    return BatchModel(cost, median(drivers) if drivers else _FIRST_DRIVER_S, stretch, noise)
+            noise = min(_MOST_NOISE, _scatter(ratios))
+    return BatchModel(cost, driver_s, stretch, noise)
 
 
-def _stream(before: State, query: Query, pool: Pool, now_s: float) -> State:
-    """What a continuous job did at the size that it has, since it began with it."""
-    done = [source.committed for source in query.sources]
-    backlog = query.backlog
-    if query.phase == "restarting" or pool.in_flux or backlog is None or any(reading is None for reading in done):
-        return {**before, "since": None, "points": []}
-    if before["since"] is None:
-        return {**before, "since": now_s, "points": []}
-    total = sum(reading.value for reading in done if reading is not None)
-    uses = [worker.cpu.value for worker in pool.workers if worker.cpu is not None]
-    points = [*before["points"], [now_s, total, backlog, max(uses, default=0.0)]]
-    points = [point for point in points if point[0] > now_s - 2 * _MEASURED_S and point[0] >= before["since"]]
-    rates = before["rates"]
-    if (measured := _capacity(points, before["since"])) is not None:
-        same = [rate for rate in rates if not (rate[0] == pool.ready and rate[3] > now_s - 60)]
-        rates = [*same, [pool.ready, *measured, now_s]][-_KEPT_CAPACITIES:]
-    return {"since": before["since"], "points": points, "rates": rates}
-
-
-def _capacity(points: list[list[float]], since_s: float) -> tuple[float, float] | None:
-    """Records per second that the size can do, and how far that is to be trusted."""
-    if len(points) < 2:
+def _overdue(state: State, query: Query, cost: BatchCost, driver_s: float, now_s: float | None) -> float | None:
+    """What the running batch has taken so far, over what it should take: it will have taken more."""
+    running, began = query.running, state["running"]
+    if now_s is None or running is None or not running.rows or began is None or began[0] != running.id or not began[1]:
         return None
-    first, last = points[0], points[-1]
-    took_s = last[0] - first[0]
-    if took_s <= 0:
-        return None
-    rate = (last[1] - first[1]) / took_s
-    waits = min(point[2] for point in points)
-    if took_s >= _BEHIND_S and rate > 0 and waits > 2 * rate:
-        # It has had more to do than it could all the time.
-        return round(rate, 3), 1.0
-    settled = [point for point in points if point[0] >= since_s + _SETTLED_S]
-    if len(settled) < 3 or settled[-1][0] - settled[0][0] < _MEASURED_S or not settled[0][3]:
-        return None
-    rate = (settled[-1][1] - settled[0][1]) / (settled[-1][0] - settled[0][0])
-    use = sum(point[3] for point in settled[1:]) / (len(settled) - 1) - _USE_NOISE
-    if use < _LEAST_USE or rate <= 0:
-        return None
-    return round(rate / min(1.0, use), 3), round(min(1.0, use), 3)
+    taken_s, expected_s = now_s - running.started_s - driver_s, cost.slot_s(running.rows) * wave_share(query, began[1])
+    return math.log(taken_s / expected_s) if taken_s > 0 and expected_s > 0 else None
 
 
-def stream_rates(state: State, sizes: Floats, now_s: float) -> Floats | None:
-    """Records per second at every size: 1/rate = a + b/size through what was measured, neither below 0."""
-    seen = np.array(state["stream"]["rates"], dtype=float)
-    if not len(seen):
-        return None
-    weight = seen[:, 2] ** 2 * np.exp((seen[:, 3] - now_s) / _FORGET_S) * seen[:, 1]
-    terms = np.stack([np.ones(len(seen)), 1.0 / seen[:, 0]], axis=1) * weight[:, None]
-    told = weight / seen[:, 1]
-    products = terms.T @ terms
-    # With sizes that are alike nothing is known of what more of them do: as much for each.
-    products[0, 0] += 0.01 * float(weight @ weight)
-    fixed, shared = np.linalg.solve(products + 1e-15 * np.eye(2), terms.T @ told)
-    if fixed < 0:
-        fixed, shared = 0.0, float(terms[:, 1] @ told) / float(terms[:, 1] @ terms[:, 1])
-    elif shared < 0:
-        fixed, shared = float(terms[:, 0] @ told) / float(terms[:, 0] @ terms[:, 0]), 0.0
-    rates: Floats = 1.0 / (fixed + shared / sizes)
-    return rates
+def _since_break(ratios: list[float], overdue: float | None) -> list[float]:
+    """Those since they became longer than all before them, for good as far as can be told; all where they did not.
+
+    A running batch that is overdue bears out a break that the one before it has shown, and says nothing else: of
+    batches that scatter, half are longer than usual. Who became faster can wait until most of the last ones are.
+    """
+    told = ratios if overdue is None else [*ratios, overdue]
+    for begin in range(_LEAST_BEFORE, len(told) - _BREAK_BATCHES + 1):
+        before, since = told[:begin], told[begin:]
+        if min(since) - median(before) > max(math.log(_BREAK), _BREAK_DEVIATIONS * stdev(before)):
+            return since
+    return ratios if overdue is None else _since_break(ratios, None)
+
+
+def _scatter(ratios: list[float]) -> float:
+    middle = median(ratios)
+    return 1.48 * median(abs(ratio - middle) for ratio in ratios) + _LEAST_NOISE

@@ -49,6 +49,7 @@ class Foresight:
     calm: float = setting(5.0, doc="what a change is worth, in seconds of a worker: more is calmer, and costs more")
     late: float = setting(25.0, doc="what a late record is worth, in times of what its work costs")
     keep: float = setting(0.7, doc="shrinks to what keeps up with a load that is not exceeded in this share of cases")
+    ahead_s: float = setting(120.0, doc="how far to look where a change stops nothing: minutes, as loads of days move")
     interval_s: float = setting(5.0, doc="how often to decide")
     needs: ClassVar[tuple[Need, ...]] = (Need(Signal.ARRIVED), Need(Signal.COMMITTED), Need(Signal.BUSY_TIME))
     damped: ClassVar[bool] = True
@@ -63,7 +64,7 @@ class Foresight:
         expected = dict(last.note) if last is not None else {}
         return {
             query.id: learning.update(
-                memory.get(query.id) or learning.start(query), query, now, expected.get(query.id)
+                memory.get(query.id) or learning.start(query, self.ahead_s), query, now, expected.get(query.id)
             )
             for query in now.queries
         }  # fmt: skip
@@ -98,7 +99,8 @@ class Foresight:
             for query, choice in zip(running, choices, strict=True)
             if choice.expected and choice.workers == workers
         }
-        return Decision(allocation={pool.name: workers}, reason=reason, evidence=evidence, note=note)
+        slots = {query.id: choice.slots for query, choice in zip(running, choices, strict=True)}
+        return Decision(allocation={pool.name: workers}, reason=reason, evidence=evidence, note=note, slots=slots)
 
     def _choose(
         self, query: Query, pool: Pool, now: Observation, known: Knowledge, state: learning.State

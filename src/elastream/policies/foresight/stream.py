@@ -7,8 +7,17 @@ import numpy as np
 from elastream.core.decision import Json
 from elastream.core.knowledge import Knowledge
 from elastream.core.observation import Observation, Pool, Query
-from elastream.policies.foresight import learning
-from elastream.policies.foresight.choice import LEAST_RPS, Loads, QueryChoice, Taste, Weighed, find_loads, weigh
+from elastream.policies.foresight import capacity, learning
+from elastream.policies.foresight.choice import (
+    BINDINGS,
+    LEAST_RPS,
+    Loads,
+    QueryChoice,
+    Taste,
+    Weighed,
+    find_loads,
+    weigh,
+)
 from elastream.policies.foresight.plan import Phase, Prices, plan
 from elastream.policies.foresight.plant import BitMap, Floats, StreamPlant, thin
 
@@ -18,8 +27,17 @@ _STOP_S, _REPLAY_S, _BASE_S = 30.0, 5.0, 2.0
 _STEPS, _LEAST_STEP_S, _AFTER_STOP_S = 12, 30.0, 15.0
 # Of what was measured, as much is relied upon.
 _RELIED = 0.97
+# What keeps up must do so with so many times the load: between two sizes it would go up and down with what is measured.
+_MORE = 1.04
 # Older records than this say that it has not caught up yet.
 _SETTLED_S = 10.0
+# A leap that is so young has hardly shown how far it goes, and is looked at once more before the job is stopped for it,
+# where that leaves time.
+_YOUNG_S, _NEXT_LOOK_S = 2.0, 5.0
+# A job that nothing comes to for so long needs no more than the fewest workers, though it was never measured.
+_IDLE_S, _IDLE_RPS = 300.0, 1.0
+# For so long what came of a change is told.
+_NEWS_S = 300.0
 
 
 def choose_for_stream(
@@ -27,11 +45,17 @@ def choose_for_stream(
 ) -> QueryChoice | str:
     """The size, or why it cannot be told."""
     if query.phase == "restarting" or pool.in_flux:
-        return QueryChoice(pool.wanted, f"{query.name} is restarting", {})
+        return _keep(pool, f"{query.name} is restarting")
     sizes = thin(range(max(1, pool.min_workers), max(1, pool.max_workers) + 1), pool.wanted)
-    expected = learning.outlook_of(query).expect(state["load"])
-    rates = learning.stream_rates(state, np.array(sizes, dtype=float), now.at_s)
-    if rates is None or not expected:
+    expected = learning.outlook_of(state, query).expect(state["load"])
+    if not expected:
+        return f"what {query.name} can do has not been measured yet"
+    age_s = _age_s(query, expected[0].rps)
+    rates = capacity.find_rates(state["stream"], np.array(sizes, dtype=float), now.at_s)
+    if rates is None:
+        is_idle = age_s == 0 and all(one.rps < _IDLE_RPS for one in expected)
+        if is_idle and capacity.idle_for_s(state["stream"], now.at_s) >= _IDLE_S:
+            return QueryChoice(sizes[0], f"nothing comes to {query.name}", {}, float(sizes[0]))
         return f"what {query.name} can do has not been measured yet"
     care = learning.find_care(state, query)
     loads = find_loads(expected, taste.keep)
@@ -44,8 +68,10 @@ def choose_for_stream(
         base_s=_BASE_S,
         bound_s=learning.planned_bound_s(care, query),
     )
-    age_s = _age_s(query, loads.level)
-    keeps_up = plant.keeps_up(loads.lasting)
+    if expected[0].leap and 0 < age_s < _YOUNG_S and _may_wait(plant, age_s):
+        return _keep(pool, f"{query.name}: a load that has just leapt is looked at once more before the job is stopped")
+    # A job that has just been too small for the same load is not made so again; between two sizes it would be.
+    keeps_up = plant.keeps_up(_MORE * loads.lasting) & (plant.sizes > learning.outgrown(state))
     keeps_up[-1] |= not keeps_up.any()
     work = float(plant.sizes[keeps_up][0]) / max(loads.lasting, LEAST_RPS)
     prices = Prices(late=taste.late * work * learning.price_factor(care), change=taste.calm, work=work)
@@ -55,7 +81,29 @@ def choose_for_stream(
     weighed = Weighed(sizes, cost, allowed, keeps_up)
     if not weighed.makes_sense:
         return f"what was measured of {query.name} makes no sense"
-    return _told(query, plant, weighed, loads, age_s, care)
+    choice = _told(query, pool, plant, weighed, loads, age_s, care, taste.calm)
+    return _with_effect(choice, state, now.at_s)
+
+
+def _keep(pool: Pool, sentence: str) -> QueryChoice:
+    return QueryChoice(pool.wanted, sentence, {}, float(pool.wanted * pool.slots_per_worker))
+
+
+def _may_wait(plant: StreamPlant, age_s: float) -> bool:
+    """Whether a change would be in time at the next look too."""
+    return age_s + _NEXT_LOOK_S + plant.grow_s + plant.replay_s + _NEXT_LOOK_S < plant.bound_s
+
+
+def _with_effect(choice: QueryChoice, state: learning.State, now_s: float) -> QueryChoice:
+    """With what came of the last change, for a while."""
+    effect = state["effect"]
+    if effect is None or now_s - effect[3] >= _NEWS_S:
+        return choice
+    told = f"{choice.sentence}; with {effect[0]} it was expected to do {effect[1]:,}/s, and does {effect[2]:,}/s"
+    evidence: dict[str, Json] = {
+        "effect_workers": effect[0], "effect_expected_rps": effect[1], "effect_rps": effect[2]
+    }  # fmt: skip
+    return choice._replace(sentence=told, evidence={**choice.evidence, **evidence})
 
 
 def _age_s(query: Query, rps: float) -> float:
@@ -90,17 +138,30 @@ def _costs(
     return costs
 
 
-def _told(query: Query, plant: StreamPlant, weighed: Weighed, loads: Loads, age_s: float, care: float) -> QueryChoice:
+def _told(
+    query: Query,
+    pool: Pool,
+    plant: StreamPlant,
+    weighed: Weighed,
+    loads: Loads,
+    age_s: float,
+    care: float,
+    change: float,
+) -> QueryChoice:
     """The choice with its sentence: what binds, and what the sizes beside it would do."""
     at = weighed.best
     workers, rate = weighed.sizes[at], float(plant.rates_rps[at])
     waits = f"records have waited for {age_s:.0f} s; " if age_s else ""
     beside = [_tell_neighbour(plant, weighed, place, at, loads) for place in weighed.neighbours(workers)]
+    enough = plant.keeps_up(loads.level)
+    binding = weighed.binding(workers, pool.wanted, change, can=enough, enough=enough, settled=age_s < _SETTLED_S)
     sentence = (
-        f"{query.name}: {loads.level:,.0f}/s arrive, up to {loads.lasting:,.0f}/s may; {waits}{workers} can do "
+        f"{query.name}: {loads.level:,.0f}/s arrive, up to {loads.lasting:,.0f}/s may; {BINDINGS[binding]}; "
+        f"{waits}{workers} can do "
         f"{rate:,.0f}/s; {'; '.join(beside)}; a change stops the job for {plant.grow_s:.0f} s of {plant.bound_s:.0f} s"
     )
     evidence: dict[str, Json] = {
+        "binding": binding,
         "arrival_rps": loads.level,
         "lasting_rps": loads.lasting,
         "capacity_rps": rate,
@@ -108,7 +169,9 @@ def _told(query: Query, plant: StreamPlant, weighed: Weighed, loads: Loads, age_
         "care": care,
         **{f"cost_s/{size}": float(cost) for size, cost in zip(weighed.sizes, weighed.cost, strict=True)},
     }
-    return QueryChoice(workers, sentence, evidence)
+    expected: dict[str, Json] = {"workers": workers, "rate_rps": rate}
+    slots = float(workers * pool.slots_per_worker)
+    return QueryChoice(workers, sentence, evidence, slots, expected if workers != pool.wanted else None)
 
 
 def _tell_neighbour(plant: StreamPlant, weighed: Weighed, place: int, at: int, loads: Loads) -> str:
