@@ -1,5 +1,6 @@
 """What `foresight` does about what goes wrong or was never seen: cold executors, pauses, another job, blindness."""
 
+import json
 import re
 from dataclasses import replace
 from itertools import pairwise
@@ -14,7 +15,7 @@ from elastream.core.guards.partition_ceiling import PartitionCeiling
 from elastream.core.guards.starvation import Starvation
 from elastream.core.observation import Trigger
 from elastream.core.slo import Slo
-from elastream.policies import policies
+from elastream.policies import Foresight, policies
 from elastream.simulator.continuous.model import DataflowModel
 from elastream.simulator.faults import AdHocJob, MetricsMissing, SinkBlocked, Straggler
 from elastream.simulator.microbatch.model import ApplicationModel
@@ -153,6 +154,24 @@ def test_a_sentence_names_what_binds() -> None:
 def test_from_where_the_application_is_the_promise_is_kept_from_the_first_minute() -> None:
     story = run("constant(60k)", 10, app(initial_workers=5))
     assert share_in_time(story) >= 0.99
+
+
+def test_another_run_of_the_same_job_begins_with_what_the_first_has_learned() -> None:
+    def begin(memory: Any) -> tuple[Story, Any]:
+        story, decides = Story(), Foresight()
+        load = parse_workload("constant(50k)")
+        simulation = Simulation(app(initial_workers=6), load, decides, name="", duration_s=300.0, tick_s=5.0, seed=7)
+        if memory is not None:
+            simulation.planner._memory = decides.carry_over(memory)
+        story.outcome = simulation.run([story])
+        return story, simulation.planner.snapshot()["memory"]
+
+    cold, learned = begin(None)
+    warm, _ = begin(json.loads(json.dumps(learned)))
+    assert share_in_time(warm) >= 0.995
+    # It knows at its third look what the first run had to measure.
+    assert "a batch of" in warm.reasons()[2]
+    assert "no batch of" in cold.reasons()[2]
 
 
 @pytest.mark.parametrize(

@@ -85,6 +85,34 @@ def test_what_no_longer_holds_is_not_used(tmp_path: Path, now: Observation, reas
     assert one.last is None
 
 
+class Remembers(ByArrival):
+    """What it knows holds in other runs too."""
+
+    def carry_over(self, memory: object) -> object:
+        return {"carried": memory}
+
+
+@pytest.mark.parametrize("now", [replace(NEXT, at_s=1.0), replace(NEXT, utc_s=UTC_S + 1e6), replace(NEXT, queries=())])
+def test_a_policy_that_can_tell_begins_another_run_of_the_same_job_with_what_it_learned(
+    tmp_path: Path, now: Observation
+) -> None:
+    first, second = planner(Remembers()), planner(Remembers())
+    record(tmp_path, RATES, one=first)
+
+    told = resume(second, tmp_path, now)
+
+    assert told.startswith("begins with what by-arrival learned in the run of journal-000001.jsonl: ")
+    assert second.snapshot()["memory"] == {"carried": first.snapshot()["memory"]}
+    # Decisions and looks of then are none of now.
+    assert second.last is None
+
+
+def test_of_other_queries_or_workers_nothing_is_carried_over(tmp_path: Path) -> None:
+    record(tmp_path, RATES, one=planner(Remembers()))
+    for now in (other_query(NEXT), other_workers(replace(NEXT, at_s=1.0))):
+        assert resume(planner(Remembers()), tmp_path, now).startswith("starts anew: the ")
+
+
 def test_another_policy_starts_anew(tmp_path: Path) -> None:
     record(tmp_path, RATES)
 

@@ -24,6 +24,10 @@ class _StartAnew(Exception):
     """Why the past is of no use."""
 
 
+class _OtherRun(_StartAnew):
+    """Why it is the past of another run of the same job: its times mean nothing here, and what jobs cost does."""
+
+
 def resume(planner: Planner, path: Path, now: Observation) -> str:
     """Make a new planner remember what the journal at `path` tells, if that still holds; say what was done.
 
@@ -33,8 +37,12 @@ def resume(planner: Planner, path: Path, now: Observation) -> str:
         parts = _newest(path)
         part, looks = parts[0], _looks(parts)
         last = looks[-1][0]
-        _check_same(part.header, last, planner, now)
+        other = _check_same(part.header, last, planner, now)
         past = _planned_again(part, looks, planner)
+        if other is not None:
+            if not planner.adopt(past):
+                raise other
+            return f"begins with what {part.header.policy} learned in the run of {part.name}: {other}"
         planner.restore(past.snapshot())
     except (JournalError, _StartAnew) as reason:
         return clip(one_line(f"starts anew: {reason}"))
@@ -95,19 +103,23 @@ def _looks(parts: Iterable[Part]) -> list[tuple[Observation, Decision]]:
     return [(tick.observation, tick.decision) for tick in ticks if tick.observation and tick.decision]
 
 
-def _check_same(header: Header, last: Observation, planner: Planner, now: Observation) -> None:
+def _check_same(header: Header, last: Observation, planner: Planner, now: Observation) -> _OtherRun | None:
+    """Raise where nothing that was learned holds; say so where it is another run of the same job."""
     if header.elastream != elastream_version():
         raise _StartAnew(f"the journal is by Elastream {header.elastream}, this is {elastream_version()}")
     other = differs(header, planner)
     if other is not None:
         raise _StartAnew(other)
-    if fingerprint(last) != fingerprint(now):
+    if now.queries and fingerprint(last) != fingerprint(now):
         raise _StartAnew("the queries are others, or made of other operators")
     if shape(last) != shape(now):
         raise _StartAnew(f"the workers are others: {_told(shape(now))}, before: {_told(shape(last))}")
+    if not now.queries:
+        return _OtherRun("no query runs yet")
     elapsed_s = now.at_s - last.at_s
     if elapsed_s < 0 or abs(now.utc_s - last.utc_s - elapsed_s) > _CLOCKS_APART_S:
-        raise _StartAnew("the clock started again since; times of then and now cannot be compared")
+        return _OtherRun("the clock started again since; times of then and now cannot be compared")
+    return None
 
 
 def _planned_again(part: Part, looks: list[tuple[Observation, Decision]], planner: Planner) -> Planner:

@@ -111,6 +111,14 @@ class Planner:
         self.known, self._memory, self._guard_memory = known, snapshot["memory"], guards
         self.last, self._proposal = last, proposal
 
+    def adopt(self, past: Planner) -> bool:
+        """Begin with what the policy learned in another run of the same job, if it tells what of that still holds."""
+        carry_over = getattr(self.policy, "carry_over", None)
+        if carry_over is None:
+            return False
+        self._memory = carry_over(past._memory)
+        return True
+
     def add_guard(self, name: str, guard: Guard[Any]) -> None:
         """Put a guard in its place, from the next look on."""
         # The memory first: a tick that runs meanwhile in another thread sees either guards, never one without memory.

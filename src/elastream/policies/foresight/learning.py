@@ -30,6 +30,8 @@ _KEPT_WALLS, _TRUSTED = 12, 7
 _FIRST_STRETCH, _STRETCHES = 1.1, (0.7, 4.0)
 _FIRST_NOISE, _LEAST_NOISE, _MOST_NOISE = 0.15, 0.02, 0.5
 _FIRST_DRIVER_S = 0.3
+# Stands for the number of a batch of another run.
+_NO_BATCH = -1
 
 # Two batches in a row that take so many times longer than those before, and longer than these scatter; how much they
 # scatter is not told by fewer than seven.
@@ -65,6 +67,7 @@ def start(query: Query, ahead_s: float) -> State:
     """Nothing was seen; of batches it will be told what may come in that time."""
     outlook = _outlook(query, ahead_s)
     return {
+        "name": query.name,
         "ahead_s": ahead_s,
         "load": outlook.start(),
         "steps": list(Steps(outlook.step_s)),
@@ -77,6 +80,20 @@ def start(query: Query, ahead_s: float) -> State:
         "outgrown": [],
         "effect": None,
         "stream": capacity.start(),
+    }
+
+
+def warm(new: State, before: State, now_s: float) -> State:
+    """A new state with what was learned in another run of the same job: costs and errors, nothing that has a time."""
+    told = [{**one, **{key: old[key] for key in ("losses", "scores")}} for one, old in
+            zip(new["load"]["ahead"], before["load"]["ahead"], strict=True)]  # fmt: skip
+    rates = [[size, rate, trust, now_s] for size, rate, trust, _ in before["stream"]["rates"]]
+    return {
+        **new,
+        "load": {**new["load"], "error": before["load"]["error"], "ahead": told},
+        "batches": [[_NO_BATCH, *batch[1:]] for batch in before["batches"]],
+        "walls": before["walls"],
+        "stream": {**new["stream"], "rates": rates},
     }
 
 

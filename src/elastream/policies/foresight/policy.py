@@ -36,7 +36,9 @@ from elastream.policies.lag_proportional import LagProportional
 from elastream.registry import setting
 
 Memory = dict[str, Any]
-"""Query -> what was learned of it."""
+"""Query -> what was learned of it; those of another run stand there by their names until they run."""
+
+_BEFORE = "before/"
 
 _SIMPLE = LagProportional()
 
@@ -62,12 +64,24 @@ class Foresight:
     def learn(self, memory: Memory, now: Observation, last: Decision | None) -> Memory:
         """What every query did since the last look; what belongs to queries that are gone is forgotten."""
         expected = dict(last.note) if last is not None else {}
+        if not now.queries:
+            return {key: state for key, state in memory.items() if key.startswith(_BEFORE)}
         return {
-            query.id: learning.update(
-                memory.get(query.id) or learning.start(query, self.ahead_s), query, now, expected.get(query.id)
-            )
+            query.id: learning.update(self._state(memory, query, now.at_s), query, now, expected.get(query.id))
             for query in now.queries
-        }  # fmt: skip
+        }
+
+    def carry_over(self, memory: Memory) -> Memory:
+        """What of all that holds in another run of the same job."""
+        return {f"{_BEFORE}{state['name']}": state for state in memory.values()}
+
+    def _state(self, memory: Memory, query: Query, now_s: float) -> learning.State:
+        state: learning.State | None = memory.get(query.id)
+        if state is not None:
+            return state
+        new = learning.start(query, self.ahead_s)
+        before = memory.get(f"{_BEFORE}{query.name}")
+        return new if before is None else learning.warm(new, before, now_s)
 
     def decide(self, now: Observation, known: Knowledge, memory: Memory) -> Decision:
         """The largest of what the queries need, each planned beside what the others use."""
