@@ -243,13 +243,12 @@ def test_processes_end_with_the_one_that_runs_the_plan_even_if_it_is_killed(tmp_
             workers = [os.pidfd_open(int(pid)) for pid in running.stdout.readline().split()]
         finally:
             running.kill()
-    assert len(workers) == 2
-    for worker in workers:
-        ended, _, _ = select.select([worker], [], [], 60)
-        if not ended:
+    ended = [bool(select.select([worker], [], [], 60)[0]) for worker in workers]
+    for worker, has_ended in zip(workers, ended, strict=True):
+        if not has_ended:
             signal.pidfd_send_signal(worker, signal.SIGKILL)
         os.close(worker)
-        assert ended
+    assert ended == [True, True]
 
 
 def test_two_runners_do_not_share_a_folder(store: RunStore) -> None:
