@@ -128,6 +128,14 @@ MUTANTS = (
         test="tests/unit/experiments/test_optimum.py::test_where_it_is_not_known_nothing_is_told_and_never_zero",
     ),
     Mutant(
+        fault="jobs keep the state of a join in four stores",
+        file="src/elastream/jobs/settings.py",
+        before='            "spark.sql.streaming.join.stateFormatVersion",\n            "3",\n',
+        after='            "spark.sql.streaming.join.stateFormatVersion",\n            "2",\n',
+        test="tests/jobs/test_answers.py"
+        "::test_with_the_settings_of_jobs_a_join_has_one_store_and_right_rows_after_a_restart",
+    ),
+    Mutant(
         fault="the smallest bound that is kept is that of the records that were committed",
         file="src/elastream/experiments/plan/checks.py",
         before="if least_s is not None and not _keeps(",

@@ -10,13 +10,17 @@ from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
 from elastream.development.embedded_source import stream
+from elastream.events.wire import message_batch
 from elastream.jobs.catalogue import jobs
+from elastream.jobs.inputs import checked, sound, stream_options
 from elastream.jobs.job import Job
 from elastream.jobs.judging import TIMES, Verdict, answered, inputs_of, judge
-from elastream.jobs.output import written
+from elastream.jobs.output import writer, written
+from elastream.jobs.settings import settings_of
 from tests.jobs.running import run, run_in_two
 from tests.spark.driving import INTERPRETED
 
@@ -45,6 +49,39 @@ def test_its_rows_are_those_of_an_independent_computation(name: str, spark: Any,
     run_in_two(spark, job, options, tmp_path)
     verdict = judge(job, inputs_of(job, options), written(job.result, tmp_path))
     assert verdict.right, verdict.sentence
+
+
+def test_with_the_settings_of_jobs_a_join_has_one_store_and_right_rows_after_a_restart(
+    spark: Any, tmp_path: Path
+) -> None:
+    session, job = spark.newSession(), jobs.build("nexmark-q3")
+    for key, value in settings_of(slots=2).items():
+        if key.startswith("spark.sql."):
+            session.conf.set(key, value)
+    options = {**UNTIDY, "rows": "3000", "partitions": "2"}
+    tables = inputs_of(job, options)
+    for half in (0, 1):
+        inputs = {}
+        for one in job.streams:
+            folder, rows = tmp_path / one.name, tables[one.name].num_rows
+            folder.mkdir(exist_ok=True)
+            keep_messages(tables[one.name].slice(half * (rows // 2), rows if half else rows // 2), folder / str(half))
+            reading = session.readStream.schema(session.read.parquet(str(folder)).schema)
+            given = stream_options(job, options)[one.name]
+            inputs[one.name] = checked(reading.parquet(str(folder)), one, given)
+        writing = writer(job.query(sound(inputs)), job.result, "parquet", name="job", folder=tmp_path / "run")
+        writing.trigger(availableNow=True).start().awaitTermination()
+    verdict = judge(job, tables, written(job.result, tmp_path / "run"))
+    assert verdict.right, verdict.sentence
+    assert list(tmp_path.glob("run/checkpoint/state/0/0/*"))
+    assert not list(tmp_path.glob("run/checkpoint/state/*/*/left-*"))
+
+
+def keep_messages(events: pa.Table, file: Path) -> None:
+    """As a topic has them; a file that Spark reads without any Python."""
+    (batch,) = events.combine_chunks().to_batches()
+    message = message_batch(batch, None, range(batch.num_rows), 2)
+    pq.write_table(pa.Table.from_batches([message]).append_column("timestamp", events["event_time"]), file)
 
 
 def judged(spark: Any, job: Job, tables: Mapping[str, pa.Table]) -> Verdict:
