@@ -18,12 +18,12 @@ _NUMBER = re.compile(r"[+-]?\d[\d,._]*")
 def sentences(recording: Recording) -> Iterator[Line]:
     """The lines of a recording, oldest first."""
     run = None
-    story = Story()
+    story = StoryFold()
     for part in recording.parts:
         for tick in part.ticks:
             if part.header.run != run:
                 yield from story.end()
-                story, run = Story(), part.header.run
+                story, run = StoryFold(), part.header.run
                 yield begin_line(part.header, tick)
             yield from story.update(tick)
     yield from story.end()
@@ -89,7 +89,7 @@ class _Group:
         )
 
 
-class Story:
+class StoryFold:
     """Folds ticks into groups. A change waits for its end, and what comes after it waits behind it."""
 
     def __init__(self) -> None:

@@ -17,7 +17,7 @@ from elastream.core.errors import spell_error
 from elastream.core.log import log
 from elastream.core.tick import Tick
 from elastream.journal.format import Header
-from elastream.render.page.feed import Message, PageFeed, Place
+from elastream.render.page.feed import FeedMessage, FeedPlace, PageFeed
 
 MOST_WAITING = 64
 """Ticks that the server has not taken yet. With more it is stuck, and the oldest are left out."""
@@ -41,7 +41,7 @@ class RunFollower(Protocol):
 class Viewer:
     """Somebody who looks on."""
 
-    waiting: asyncio.Queue[Message | None] = field(default_factory=lambda: asyncio.Queue(MOST_UNREAD))
+    waiting: asyncio.Queue[FeedMessage | None] = field(default_factory=lambda: asyncio.Queue(MOST_UNREAD))
     """None: no more will come."""
     is_slow: bool = False
 
@@ -97,7 +97,7 @@ class Hub:
                 entry = self._entries.popleft()
             self._tell(self._fold(entry))
 
-    def _fold(self, entry: Entry) -> list[Message | None]:
+    def _fold(self, entry: Entry) -> list[FeedMessage | None]:
         if entry == "over":
             self.is_over = True
             return [None]
@@ -116,7 +116,7 @@ class Hub:
                 log.warning("the page lacks a moment: %s", said)
             return []
 
-    def _tell(self, messages: list[Message | None]) -> None:
+    def _tell(self, messages: list[FeedMessage | None]) -> None:
         for viewer in list(self.viewers):
             for message in messages:
                 try:
@@ -133,7 +133,7 @@ class Hub:
         viewer.waiting.put_nowait(None)
 
     @contextlib.contextmanager
-    def follow(self, after: Place | None) -> Iterator[tuple[list[Message], Viewer]]:
+    def follow(self, after: FeedPlace | None) -> Iterator[tuple[list[FeedMessage], Viewer]]:
         """What there was after a place, and a viewer who is told whatever comes. Called in the server's thread."""
         viewer = Viewer()
         self.viewers.add(viewer)

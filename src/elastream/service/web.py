@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.types import Message as AsgiMessage
 
 from elastream.render.html import element
-from elastream.render.page.feed import Message, Place, parse_place
+from elastream.render.page.feed import FeedMessage, FeedPlace, parse_place
 from elastream.render.page.skeleton import SCRIPTS, STYLES, make_body, make_head, read_client
 from elastream.service.hub import Hub
 from elastream.service.metrics import CONTENT_TYPE, RunMetrics
@@ -94,7 +94,7 @@ def make_application(hub: Hub, metrics: RunMetrics, hosts: frozenset[str]) -> AS
     return Guarded(Starlette(routes=routes), hosts)
 
 
-async def _events(hub: Hub, after: Place | None) -> AsyncIterator[str]:
+async def _events(hub: Hub, after: FeedPlace | None) -> AsyncIterator[str]:
     """Server-sent events; a client that lost the stream says what it had, and waits a little before it comes back."""
     yield "retry: 2000\n\n"
     with hub.follow(after) as (there, viewer):
@@ -113,7 +113,7 @@ async def _events(hub: Hub, after: Place | None) -> AsyncIterator[str]:
         yield "event: over\ndata: {}\n\n"
 
 
-def _event(message: Message) -> str:
+def _event(message: FeedMessage) -> str:
     place = f"id: {message.place}\n" if message.place is not None else ""
     return f"{place}event: {message.kind}\ndata: {message.data}\n\n"
 

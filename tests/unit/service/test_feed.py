@@ -7,7 +7,7 @@ import pytest
 
 from elastream.core.decision import Adjustment, Decision
 from elastream.core.tick import Tick
-from elastream.render.page.feed import Message, PageFeed, Place, parse_place
+from elastream.render.page.feed import FeedMessage, FeedPlace, PageFeed, parse_place
 from elastream.render.page.moment import find_state
 from tests.unit.journal_samples import UTC_S, header, planner, tick
 from tests.unit.page_samples import calm, grown, kept, look, query
@@ -19,7 +19,7 @@ def begun(*, run_s: float = 0.0, keep: int = 1000) -> PageFeed:
     return feed
 
 
-def moments(messages: list[Message]) -> list[float]:
+def moments(messages: list[FeedMessage]) -> list[float]:
     return [row[0] - UTC_S for one in messages if one.kind == "ticks" for row in json.loads(one.data)]
 
 
@@ -44,7 +44,7 @@ def test_who_comes_back_is_told_what_came_since_and_nothing_twice() -> None:
 
 def test_who_was_there_before_a_restart_misses_nothing_of_the_run_after_it() -> None:
     before, after = begun(), begun()
-    seen = [one.place for tick in calm(range(1, 4)) for one in before.update(tick)][-1] or Place("", 0)
+    seen = [one.place for tick in calm(range(1, 4)) for one in before.update(tick)][-1] or FeedPlace("", 0)
     seen = [one.place for tick in calm(range(4, 5)) for one in before.update(tick) if one.place][-1]
     # The new driver reads the journal of the run before it, and then its own run begins.
     for one in calm(range(1, 5)):
@@ -63,7 +63,7 @@ def test_a_place_that_is_none_of_ours_is_none(text: str) -> None:
 
 
 def test_a_place_survives_being_written() -> None:
-    place = Place("2026-01-01T12:00:00.000+00:00", 17)
+    place = FeedPlace("2026-01-01T12:00:00.000+00:00", 17)
     assert parse_place(str(place)) == place
 
 

@@ -22,10 +22,10 @@ from elastream.evaluation.measures import Value, living_queries
 from elastream.evaluation.series import Measure, RunSeries
 from elastream.evaluation.summary import summarise
 from elastream.journal.format import Header
-from elastream.journal.story import Story, begin_line
+from elastream.journal.story import StoryFold, begin_line
 from elastream.journal.story_line import Line
 from elastream.render.page.facts import application_name, list_facts, list_tiles
-from elastream.render.page.moment import Capacity, describe_moment
+from elastream.render.page.moment import ObservedCapacity, describe_moment
 
 KEEP = 20_000
 """Moments that are kept: more than a day of looks every 5 s."""
@@ -47,7 +47,7 @@ MEASURES: Sequence[Measure] = (
 OF_QUERIES: Sequence[Measure] = ("arrived", "backlog", "delay")
 
 
-class Place(NamedTuple):
+class FeedPlace(NamedTuple):
     """Where a moment stands in a journal: places compare as moments follow each other."""
 
     run: str
@@ -58,19 +58,19 @@ class Place(NamedTuple):
         return f"{self.run}/{self.tick}"
 
 
-def parse_place(text: str) -> Place | None:
+def parse_place(text: str) -> FeedPlace | None:
     """A place as it was told; None where it is none of ours."""
     run, _, number = text.rpartition("/")
-    return Place(run, int(number)) if run and number.isascii() and number.isdecimal() and len(number) < 12 else None
+    return FeedPlace(run, int(number)) if run and number.isascii() and number.isdecimal() and len(number) < 12 else None
 
 
-class Message(NamedTuple):
+class FeedMessage(NamedTuple):
     """One thing that is told."""
 
     kind: Literal["run", "ticks", "lines", "spans", "summary", "now"]
     data: str
     """JSON."""
-    place: Place | None = None
+    place: FeedPlace | None = None
 
 
 class PageFeed:
@@ -82,25 +82,25 @@ class PageFeed:
         self._keep = keep
         self._header: Header | None = None
         self.series = RunSeries(tick_s=5.0)
-        self._story = Story()
+        self._story = StoryFold()
         self._has_begun = False
-        self._moments: deque[tuple[Place, str]] = deque(maxlen=keep)
+        self._moments: deque[tuple[FeedPlace, str]] = deque(maxlen=keep)
         self._lines: dict[str, str] = {}
-        self._capacity = Capacity()
-        self._now: Message | None = None
-        self._spans = self._summary = Message("spans", "[]")
+        self._capacity = ObservedCapacity()
+        self._now: FeedMessage | None = None
+        self._spans = self._summary = FeedMessage("spans", "[]")
         self._summed_at = -math.inf
 
-    def begin(self, header: Header) -> Message:
+    def begin(self, header: Header) -> FeedMessage:
         """A run begins, or a file of it that says more."""
         is_another = self._header is None or self._header.run[1] != header.run[1]
         self._header = header
         if is_another:
             self.series.begin(tick_s=header.tick_s, max_age_s=header.max_age_s)
-            self._story, self._has_begun = Story(), False
+            self._story, self._has_begun = StoryFold(), False
         return self._run()
 
-    def update(self, tick: Tick) -> list[Message]:
+    def update(self, tick: Tick) -> list[FeedMessage]:
         """Take in one tick: what there is to tell. One that is not later than the last is left out."""
         assert self._header is not None
         before = len(self.series.at)
@@ -108,16 +108,16 @@ class PageFeed:
         rows = [self._row(number) for number in range(before, len(self.series.at))]
         if not rows:
             return []
-        place = Place(self._header.started_utc, tick.number)
+        place = FeedPlace(self._header.started_utc, tick.number)
         self._moments.extend((place, row) for row in rows)
         if len(self.series.at) > self._keep + _SLACK:
             self.series.trim(self._keep)
         self._capacity.update(tick)
-        self._now = Message("now", _dumped(describe_moment(tick, self.series, self._capacity)))
+        self._now = FeedMessage("now", _dumped(describe_moment(tick, self.series, self._capacity)))
         told = (self._tell_lines(self._header, tick), self._tell_spans(), self._tell_summary(self._header))
-        return [Message("ticks", f"[{','.join(rows)}]", place), *filter(None, told), self._now]
+        return [FeedMessage("ticks", f"[{','.join(rows)}]", place), *filter(None, told), self._now]
 
-    def since(self, place: Place | None) -> Iterator[Message]:
+    def since(self, place: FeedPlace | None) -> Iterator[FeedMessage]:
         """What somebody has to be told who has seen everything up to a place, or nothing yet."""
         if self._header is None:
             return
@@ -125,16 +125,16 @@ class PageFeed:
         waiting = [(at, row) for at, row in self._moments if place is None or at > place]
         for first in range(0, len(waiting), _PER_MESSAGE):
             some = waiting[first : first + _PER_MESSAGE]
-            yield Message("ticks", f"[{','.join(row for _, row in some)}]", some[-1][0])
+            yield FeedMessage("ticks", f"[{','.join(row for _, row in some)}]", some[-1][0])
         if self._lines:
-            yield Message("lines", f"[{','.join(self._lines.values())}]")
+            yield FeedMessage("lines", f"[{','.join(self._lines.values())}]")
         yield self._spans
         if self._now is not None:
             self._summed_at = -math.inf
             yield self._tell_summary(self._header) or self._summary
             yield self._now
 
-    def _run(self) -> Message:
+    def _run(self) -> FeedMessage:
         header = self._header
         assert header is not None
         told = {
@@ -150,7 +150,7 @@ class PageFeed:
             "notes": [*header.notes, *self._notes],
             "measures": MEASURES,
         }
-        return Message("run", _dumped(told))
+        return FeedMessage("run", _dumped(told))
 
     def _row(self, number: int) -> str:
         series = self.series
@@ -165,15 +165,15 @@ class PageFeed:
             })  # fmt: skip
         return _dumped(row)
 
-    def _tell_spans(self) -> Message | None:
+    def _tell_spans(self) -> FeedMessage | None:
         spans = [[round(span.start, 1), round(span.end, 1), span.kind, span.text[:300]] for span in self.series.spans]
-        told = Message("spans", _dumped(spans[-KEEP_SPANS:]))
+        told = FeedMessage("spans", _dumped(spans[-KEEP_SPANS:]))
         if told == self._spans:
             return None
         self._spans = told
         return told
 
-    def _tell_summary(self, header: Header) -> Message | None:
+    def _tell_summary(self, header: Header) -> FeedMessage | None:
         series = self.series
         if series.at[-1] - self._summed_at < SUM_EVERY_S:
             return None
@@ -183,10 +183,10 @@ class PageFeed:
             "facts": list_facts(header, series, is_virtual=is_virtual),
             "tiles": list_tiles(summarise(series), series),
         }
-        self._summary = Message("summary", _dumped(told))
+        self._summary = FeedMessage("summary", _dumped(told))
         return self._summary
 
-    def _tell_lines(self, header: Header, tick: Tick) -> Message | None:
+    def _tell_lines(self, header: Header, tick: Tick) -> FeedMessage | None:
         """Lines that are new, or not what they were."""
         found: list[Line] = [] if self._has_begun else [begin_line(header, tick)]
         self._has_begun = True
@@ -200,7 +200,7 @@ class PageFeed:
                 changed.append(text)
         while len(self._lines) > KEEP_LINES:
             del self._lines[next(iter(self._lines))]
-        return Message("lines", f"[{','.join(changed)}]") if changed else None
+        return FeedMessage("lines", f"[{','.join(changed)}]") if changed else None
 
 
 def _short(value: Value) -> Value:

@@ -31,7 +31,7 @@ class BatchDot(NamedTuple):
 
 
 @dataclass(slots=True)
-class Capacity:
+class ObservedCapacity:
     """Batches of each query by the executors that they ran on, and what operators do per second."""
 
     dots: dict[str, deque[BatchDot]] = field(default_factory=dict)
@@ -69,7 +69,7 @@ class Capacity:
         dots.append(BatchDot(ready, float(f"{batch.rows / batch.duration_s:.4g}"), was_late))
 
 
-def describe_moment(tick: Tick, series: RunSeries, capacity: Capacity) -> dict[str, Any]:
+def describe_moment(tick: Tick, series: RunSeries, capacity: ObservedCapacity) -> dict[str, Any]:
     """All of it, as plain values."""
     now, decision = tick.observation, tick.decision
     told: dict[str, Any] = {
@@ -124,7 +124,7 @@ def _pool(pool: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _query(query: Query, capacity: Capacity, bottlenecks: Sequence[Bottleneck]) -> dict[str, Any]:
+def _query(query: Query, capacity: ObservedCapacity, bottlenecks: Sequence[Bottleneck]) -> dict[str, Any]:
     batch, running = query.finished, query.running
     limit = next((one for one in bottlenecks if one.query == query.id), None)
     return {
@@ -166,7 +166,7 @@ def _source(source: Source) -> dict[str, Any]:
     }
 
 
-def _operators(query: Query, capacity: Capacity) -> list[dict[str, Any]]:
+def _operators(query: Query, capacity: ObservedCapacity) -> list[dict[str, Any]]:
     works: Mapping[str, OperatorWork] = {work.name: work for work in query.operators}
     levels = query.topology.levels()
     found = []

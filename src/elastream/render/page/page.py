@@ -9,7 +9,7 @@ from elastream.evaluation.recorded import read_series
 from elastream.journal.reader import Recording
 from elastream.render.document import make_policy
 from elastream.render.html import Html, clipped, element
-from elastream.render.page.feed import Message, PageFeed
+from elastream.render.page.feed import FeedMessage, PageFeed
 from elastream.render.page.skeleton import SCRIPTS, STYLES, make_body, make_head, read_client
 
 DRAWN = 6000
@@ -38,7 +38,7 @@ def page(recording: Recording, *, title: str | None = None, notes: Sequence[str]
     return f"<!doctype html>\n{element('html', head, body, lang='en')}\n"
 
 
-def tell_run(recording: Recording, *, title: str | None = None, notes: Sequence[str] = ()) -> list[Message]:
+def tell_run(recording: Recording, *, title: str | None = None, notes: Sequence[str] = ()) -> list[FeedMessage]:
     """All that the page of a recording is told. Older runs whose times overlap are left out, and that is told."""
     found = read_series(recording)
     if found.left_out:
