@@ -85,7 +85,7 @@ def _draw_policy(number: int, one: TunedPolicy) -> Html:
          *_score_cells(trial.score(one.basis))]
         for place, trial in enumerate(one.trials)
     ]  # fmt: skip
-    table = ReportTable(name=f"trials-{number}", headings=["", "settings", "", *SCORED], rows=rows, ids=ids)
+    table = ReportTable(name=f"trials-{number}", headings=["", "settings", "role", *SCORED], rows=rows, ids=ids)
     told = (
         f"Every dot is a trial, over {len(one.basis)} loads. Up and to the left is better. The line is the front: "
         "nothing that was tried is both cheaper and better. The grey square has the plan's own settings."
