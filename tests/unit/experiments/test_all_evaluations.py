@@ -25,7 +25,7 @@ def tell(results: Mapping[str, PlanResults]) -> Account:
 
 
 def test_every_folder_with_an_evaluation_is_found() -> None:
-    assert {"ds2", "kanis"} <= dict(find_evaluations()).keys()
+    assert {"daedalus", "ds2", "gesscale", "kanis"} <= dict(find_evaluations()).keys()
 
 
 def test_what_is_left_follows_from_what_the_first_plans_took(monkeypatch: pytest.MonkeyPatch) -> None:
