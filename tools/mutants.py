@@ -2053,7 +2053,7 @@ MUTANTS = (
     ),
     Mutant(
         fault="a measured model puts the cost of batches on the records",
-        file="src/elastream/simulator/calibration.py",
+        file="src/elastream/simulator/stage_costs.py",
         before="_LEAST_SPREAD = 0.1",
         after="_LEAST_SPREAD = 1e9",
         test="tests/unit/simulator/test_measured.py::test_the_costs_of_a_simulated_application_are_found_again",
@@ -2071,6 +2071,45 @@ MUTANTS = (
         before="if stage.batch is None or stage.batch != self.batch:",
         after="if True:",
         test="tests/unit/spark/test_works.py::test_a_record_counts_once_in_a_batch_however_often_it_is_read_and_its_time_as_often_as_it_takes",
+    ),
+    Mutant(
+        fault="a measured model puts what is new for executors on the records",
+        file="src/elastream/simulator/stage_costs.py",
+        before="return warm if warm.sum() >= _LEAST_WARM",
+        after="return warm if warm.sum() >= 1_000",
+        test="tests/unit/simulator/test_stage_costs.py::test_work_fixed_costs_and_what_is_new_are_told_apart",
+    ),
+    Mutant(
+        fault="a measured model gives every slot a core of its own",
+        file="src/elastream/simulator/stage_costs.py",
+        before="if left_over < least:",
+        after="if left_over < 0:",
+        test="tests/unit/simulator/test_stage_costs.py"
+        "::test_cores_that_all_workers_share_are_found_and_what_waits_needs_none",
+    ),
+    Mutant(
+        fault="simulated executors are warm from their first task on",
+        file="src/elastream/simulator/microbatch/engine.py",
+        before="first_s = self._first_task_s(run, len(new))",
+        after="first_s = 0.0",
+        test="tests/unit/simulator/test_microbatch.py"
+        "::test_the_first_task_of_a_stage_takes_longer_on_a_worker_that_was_started",
+    ),
+    Mutant(
+        fault="fidelity counts what a live run cost before its load began",
+        file="src/elastream/experiments/fidelity/figures.py",
+        before="moments = [(0.0, held)]",
+        after="moments.append((at_s, held))",
+        test="tests/unit/experiments/test_fidelity.py"
+        "::test_only_the_time_of_the_load_counts_and_its_begin_is_found_by_what_arrived",
+    ),
+    Mutant(
+        fault="linear in the rate says what the last value says",
+        file="src/elastream/experiments/fidelity/predictors.py",
+        before="worker_hours=_times(known.worker_hours, longer * ratio),",
+        after="worker_hours=_times(known.worker_hours, longer),",
+        test="tests/unit/experiments/test_fidelity.py"
+        "::test_linear_in_the_rate_is_as_many_times_as_much_as_there_are_records",
     ),
     Mutant(
         fault="a model lets the work on groups grow with the load",

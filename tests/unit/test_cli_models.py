@@ -113,16 +113,3 @@ def test_a_file_that_does_not_exist_starts_nothing(tmp_path: Path, capsys: pytes
     assert main(["simulate", "--model", str(path), "--out", str(out)]) == 2
     assert capsys.readouterr().err == f"elastream: {path}: cannot be read: No such file or directory\n"
     assert not out.exists()
-
-
-def test_a_model_is_measured_from_a_recorded_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run = ["simulate", "--model", "enrich", "--workload", "cosine(5k..30k, period=10m)", "--duration", "20m"]
-    assert main([*run, "--policy", "fixed(workers=4)", "--out", str(tmp_path / "run")]) == 0
-    (journal,) = {path.parent for path in (tmp_path / "run").rglob("journal-*.jsonl")}
-    assert main(["models", "--measure", str(journal), "--out", str(tmp_path / "again.yaml")]) == 0
-    assert "records/s per slot, 1 stages" in capsys.readouterr().err
-    found = read_model(tmp_path / "again.yaml")
-    assert isinstance(found, ApplicationModel)
-    assert found.queries[0].slot_s_per_record() == pytest.approx(100e-6, rel=0.05)
-    assert main(["models", "--measure", str(journal)]) == 2
-    assert "say where the model is to go: --out job.yaml" in capsys.readouterr().err

@@ -29,7 +29,9 @@ COMMANDS: dict[str, tuple[list[str], str | None]] = {
     "watch": (["runs/lag-proportional"], "page"),
     "page": (["runs/lag-proportional"], None),
     "replay": (["runs/lag-proportional"], None),
-    "models": (["--measure", "runs/lag-proportional", "--out", "job.yaml"], None),
+    "models": ([], None),
+    "fidelity": (["plan.yaml"], "lab"),
+    "calibrate": (["runs/lag-proportional", "--out", "job.yaml"], None),
     "policies": ([], None),
     "workloads": ([], None),
     "guards": ([], None),
@@ -90,7 +92,7 @@ def test_the_help_of_every_command_that_lacks_an_extra_is_shown_or_says_which(tm
     assert {name: told for name, told in found["told"].items() if told != [0, ""]} == {
         # Results of experiments are tables of pyarrow throughout.
         name: [2, f"elastream: {name} needs pyarrow: pip install 'elastream[lab]'\n"]
-        for name in ("experiment", "report", "tune", "bundle")
+        for name in ("experiment", "report", "tune", "bundle", "fidelity")
     }
 
 

@@ -29,14 +29,16 @@ COMMANDS = {
         "saw.",
         "report": "Write what the runs of a plan say as one HTML file that works offline: answer, picture, tables.",
         "bundle": "Pack a folder of runs into one archive that others can cite, and run again with one command.",
+        "calibrate": "Fit a model of a micro-batch application to one recorded run, for the simulator.",
+        "fidelity": "Run a plan on executors and on a model calibrated on one of its runs, and say how far the "
+        "simulator is off.",
         "produce": "Write generated events to a Kafka topic, at the rate that a workload says.",
     },
     "Catalogues": {
         "jobs": "List the jobs that can be run, show the settings of one, or draw its operators.",
         "policies": "List the policies and on which platform each can run, or show the settings of one.",
         "workloads": "List patterns, presets and recorded traces; show the settings of one, or draw a workload.",
-        "models": "List the models that the simulator comes with, show the numbers of one, or measure one from a "
-        "recorded run.",
+        "models": "List the models that the simulator comes with, or show the numbers of one.",
         "guards": "List the guards that can stand around a policy, or show the settings of one.",
         "faults": "List what can go wrong in a simulation, or show the settings of one fault.",
         "config": "Show every setting, its value, and where the value came from.",

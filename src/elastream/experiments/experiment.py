@@ -92,6 +92,8 @@ class SimulatedModel:
     slots: int | None = None
     """Per worker; None: the model's own."""
     faults: tuple[NamedSettings, ...] = ()
+    noise_seed: int | None = None
+    """Of all that is random but the load; None: that of the experiment."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -73,6 +73,8 @@ class SimulatedSetup:
 
     def simulation(self) -> Simulation:
         """The run, before it begins."""
+        subject = self.experiment.subject
+        noise_seed = subject.noise_seed if isinstance(subject, SimulatedModel) else None
         return Simulation(
             self.model,
             self.workload,
@@ -82,6 +84,7 @@ class SimulatedSetup:
             duration_s=self.experiment.duration_s,
             tick_s=self.experiment.tick_s,
             seed=self.experiment.seed,
+            noise_seed=noise_seed,
             faults=self.faults,
         )
 

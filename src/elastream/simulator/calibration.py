@@ -1,70 +1,64 @@
-"""A model of an application, measured from what was seen of it: work per record, fixed costs, state.
+"""A model of an application, measured from what was seen of it: work per record, fixed costs, state, executors.
 
-Between two looks a stage was busy for as long as its records and its batches took: busy = work * records + fixed *
-batches. Over a run whose load moves, both can be told apart by least squares; with a steady load they cannot, and the
-model says so. What a journal does not tell (how executors start) keeps the simulator's defaults.
+Between two looks a stage was busy for as long as its records, its batches and what was new on a worker took. Over a run
+whose load moves these can be told apart (`stage_costs.py`); with a steady load they cannot, and the model says so. How
+executors come and go is seen where their number moved (`pool_calibration.py`). What a run did not show keeps the
+simulator's defaults.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from statistics import median
-
-import numpy as np
+from statistics import fmean, median
 
 from elastream.core.errors import BadInput
-from elastream.core.observation import Observation, OperatorWork, Query, Reading
+from elastream.core.observation import Observation, OperatorWork, Pool, Query, Reading
 from elastream.core.signals import Signal
 from elastream.simulator.microbatch.model import ApplicationModel, QueryModel, SourceModel, StageModel, StateModel
+from elastream.simulator.pool_calibration import calibrated_pool
 from elastream.simulator.pool_model import PoolModel
+from elastream.simulator.stage_costs import CostFit, StageSteps, fit_stage, fit_stages
 
 SKIPPED_BATCHES = 3
 """The first batches of a query cost several times what any other does."""
 LEAST_BATCHES = 8
 # Parts of a batch behind its last task, as Spark names them.
 _COMMITTING = ("commitOffsets", "commitBatch", "commit")
-# Below this, the records of batches are too much alike to tell work per record from what a batch costs anyway.
-_LEAST_SPREAD = 0.1
 _COUNTED = {Signal.RECORDS_IN, Signal.RECORDS_OUT, Signal.BUSY_TIME, Signal.DRIVER_TIME}
+LOCALITY_WAIT_S = 0.1
+"""What Elastream sets for the applications that it attaches to; no journal tells it."""
 # Share of a stage's records that come in every batch, whatever the load, above which they count as a fixed cost.
 _MOST_FIXED = 0.3
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CostFit:
-    """Busy time as work per record and a fixed part per batch."""
-
-    per_record_s: float
-    per_batch_s: float
-    noise: float
-    """Standard deviation of the logarithm of a batch's time over what the fit says."""
 
 
 def measured(looks: Sequence[Observation], name: str, doc: str = "") -> ApplicationModel:
     """The model of all queries that ran long enough."""
     looks = _without_gaps(looks)
     names = list(dict.fromkeys(query.name for now in looks for query in now.queries))
-    queries = [_query(each, [_of(now, each) for now in looks]) for each in names]
-    found = [query for query in queries if query is not None]
+    found = {each: watched for each in names if (watched := _watch(each, looks)) is not None}
     if not found:
         raise BadInput(
             f"model {name}: no query finished {SKIPPED_BATCHES + LEAST_BATCHES} batches; record a longer run"
         )
     pool = looks[-1].pools[0]
     most = max(now.pools[0].ready for now in looks)
+    steps = {(query, stage): part for query, one in found.items() for stage, part in one.steps.items()}
+    cores, costs = fit_stages(steps, most * pool.slots_per_worker)
     told = [doc, f"{most * pool.slots_per_worker} slots", *(_told(each, looks) for each in names)]
+    model = PoolModel(
+        slots_per_worker=pool.slots_per_worker,
+        max_workers=max(PoolModel().max_workers, most),
+        memory_bytes=pool.worker_memory_bytes,
+        cores=cores,
+    )
     return ApplicationModel(
         name=name,
         doc="; ".join(part for part in told if part),
-        queries=tuple(found),
-        pool=PoolModel(
-            slots_per_worker=pool.slots_per_worker,
-            max_workers=max(PoolModel().max_workers, most),
-            memory_bytes=pool.worker_memory_bytes,
-        ),
+        queries=tuple(_query(one, {stage: costs[query, stage] for stage in one.steps}) for query, one in found.items()),
+        pool=calibrated_pool(model, looks, pool.name),
     )
 
 
@@ -88,29 +82,6 @@ def _told(name: str, looks: Sequence[Observation]) -> str:
     return f"{len(rows)} batches of {min(rows):,.0f} to {max(rows):,.0f} records" if rows else ""
 
 
-def fitted(records: Sequence[float], batches: Sequence[float], busy_s: Sequence[float]) -> CostFit:
-    """Least squares with nothing below zero. Batches that are all alike have their whole time put on the records."""
-    taken, ran, spent = (np.asarray(values, dtype=float) for values in (records, batches, busy_s))
-    total = taken.sum()
-    if total <= 0:
-        return CostFit(per_record_s=0.0, per_batch_s=float(spent.sum() / max(ran.sum(), 1.0)), noise=0.0)
-    per_batch = taken / np.maximum(ran, 1.0)
-    work, fixed = float(spent.sum() / total), 0.0
-    if per_batch.std() >= _LEAST_SPREAD * per_batch.mean():
-        (work, fixed), *_ = np.linalg.lstsq(np.stack([taken, ran], axis=1), spent, rcond=None)
-        if fixed < 0:
-            work, fixed = float(spent.sum() / total), 0.0
-        if work < 0:
-            work, fixed = 0.0, float(spent.sum() / ran.sum())
-    said = work * taken + fixed * ran
-    known = (spent > 0) & (said > 0)
-    # Noise of several batches together is smaller by the root of their number.
-    off = np.log(spent[known] / said[known]) * np.sqrt(ran[known])
-    return CostFit(
-        per_record_s=float(work), per_batch_s=float(fixed), noise=float(off.std()) if known.sum() > 2 else 0.0
-    )
-
-
 def _without_gaps(looks: Sequence[Observation]) -> Sequence[Observation]:
     """The longest part of a run in which nothing of what is added up was lost."""
     gaps = [place for place, now in enumerate(looks) if not _COUNTED.isdisjoint(now.lacks)]
@@ -121,64 +92,147 @@ def _of(now: Observation, name: str) -> Query | None:
     return next((query for query in now.queries if query.name == name), None)
 
 
-def _query(name: str, seen: Sequence[Query | None]) -> QueryModel | None:
-    looks = [query for query in seen if query is not None and query.batches is not None and query.topology.operators]
-    looks = [query for query in looks if query.batches and query.batches.value >= SKIPPED_BATCHES]
-    cuts = _cuts(looks)
+@dataclass(frozen=True, slots=True)
+class WatchedQuery:
+    """A query that ran long enough, between one batch and another."""
+
+    looks: Sequence[Query]
+    """From its first useful batch on."""
+    cuts: Sequence[Query]
+    first_trigger_s: float
+    reaching: Mapping[str, Sequence[float]]
+    steps: Mapping[str, StageSteps]
+    """By stage."""
+
+
+def _watch(name: str, looks: Sequence[Observation]) -> WatchedQuery | None:
+    seen = [(now, query) for now in looks if (query := _of(now, name)) is not None]
+    seen = [(now, one) for now, one in seen if one.batches is not None and one.topology.operators]
+    used = [(now, one) for now, one in seen if one.batches and one.batches.value >= SKIPPED_BATCHES]
+    places = _cuts([query for _, query in used])
+    between = [[now.pools[0] for now, _ in used[since : until + 1]] for since, until in pairwise(places)]
+    before, *new = _new_workers([[now.pools[0] for now, _ in seen[: len(seen) - len(used) + 1]], *between])
+    if before:
+        # Some of what was new for these workers belongs to the first step; the rest of it was not seen.
+        places, between, new = places[1:], between[1:], new[1:]
+    cuts = [used[place][1] for place in places]
     ran = _steps([query.batches for query in cuts])
     if len(cuts) < 3 or sum(ran) < LEAST_BATCHES:
         return None
     last = cuts[-1]
-    sources = tuple(
-        SourceModel(name=source.name, share=share, partitions=source.partitions)
-        for source, share in zip(last.sources, _shares(cuts), strict=True)
-    )
-    read_by = _reading(last)
-    out = {operator.name: _selectivity(cuts, operator.name) for operator in last.topology.operators}
     reaching: dict[str, list[float]] = {}
-    stages, noises = [], []
+    out = {operator.name: _selectivity(cuts, operator.name) for operator in last.topology.operators}
+    steps: dict[str, StageSteps] = {}
     for operator in (one for level in last.topology.levels() for one in level):
-        stage, before = operator.name, last.topology.upstream(operator.name)
+        stage, feeders = operator.name, last.topology.upstream(operator.name)
         works = [_work(query, stage) for query in cuts]
-        taken, busy_s = _steps([work.records_in for work in works]), _steps([work.busy_s for work in works])
-        reaching[stage] = _reaching([(reaching[up], out[up]) for up in before]) or taken
-        follows = _follows(taken, reaching[stage], ran)
-        fit = fitted(taken if follows else reaching[stage], ran, busy_s)
-        noises.append(fit.noise)
+        taken = _steps([work.records_in for work in works])
+        reaching[stage] = _reaching([(reaching[up], out[up]) for up in feeders]) or taken
         tasks = _work(last, stage).tasks or operator.partitions or 1
-        stages.append(
-            StageModel(
-                name=stage,
-                after=before or read_by[stage],
-                partitions=tasks,
-                slot_s_per_record=fit.per_record_s,
-                records_out=out[stage],
-                task_s=fit.per_batch_s / tasks,
-                stateful=operator.stateful,
-            )
+        steps[stage] = StageSteps(
+            records=taken if _follows(taken, reaching[stage], ran) else reaching[stage],
+            batches=ran,
+            busy_s=_steps([work.busy_s for work in works]),
+            running=[min(tasks, fmean(pool.slots for pool in pools)) for pools in between],
+            new_workers=new,
         )
-    commit_s = _commit_s(looks)
+    return WatchedQuery([query for _, query in used], cuts, _first_trigger_s(seen), reaching, steps)
+
+
+def _query(watched: WatchedQuery, costs: Mapping[str, CostFit]) -> QueryModel:
+    cuts, last = watched.cuts, watched.cuts[-1]
+    ran = _steps([query.batches for query in cuts])
+    read_by = _reading(last)
+    stages = tuple(
+        _stage(last, operator.name, costs[operator.name], _selectivity(cuts, operator.name), read_by)
+        for level in last.topology.levels()
+        for operator in level
+    )
+    commit_s = _commit_s(watched.looks)
     driver_s = sum(_steps([query.driver_s for query in cuts])) / sum(ran)
     return QueryModel(
-        name=name,
-        sources=sources,
-        stages=tuple(stages),
+        name=last.name,
+        sources=tuple(
+            SourceModel(name=source.name, share=share, partitions=source.partitions)
+            for source, share in zip(last.sources, _shares(cuts), strict=True)
+        ),
+        stages=stages,
         trigger=last.trigger,
+        first_trigger_s=watched.first_trigger_s,
+        is_aligned=False,
         plan_s=max(driver_s - commit_s, 0.0),
         commit_s=commit_s,
         state=_state(cuts),
-        noise=median(noises),
+        locality_wait_s=LOCALITY_WAIT_S,
+        noise=median(fit.noise for fit in costs.values()),
         slo=last.slo,
     )
 
 
-def _cuts(looks: Sequence[Query]) -> list[Query]:
-    """Looks between which batches ended: the last look at each, before the next one ends."""
-    return [
-        before
-        for before, after in pairwise(looks)
-        if before.batches and after.batches and after.batches.value > before.batches.value
-    ]
+def _stage(
+    last: Query, name: str, fit: CostFit, records_out: float, read_by: Mapping[str, tuple[str, ...]]
+) -> StageModel:
+    operator = next(one for one in last.topology.operators if one.name == name)
+    tasks = _work(last, name).tasks or operator.partitions or 1
+    return StageModel(
+        name=name,
+        after=last.topology.upstream(name) or read_by[name],
+        partitions=tasks,
+        slot_s_per_record=fit.per_record_s,
+        waiting_share=fit.waiting_share,
+        records_out=records_out,
+        task_s=fit.per_batch_s / tasks,
+        first_task_s=fit.first_task_s,
+        stateful=operator.stateful,
+    )
+
+
+def _cuts(looks: Sequence[Query]) -> list[int]:
+    """A look for each number of batches that had ended: one between two batches, or else the last before the next."""
+    places: dict[float, int] = {}
+    for place, query in enumerate(looks):
+        ended = query.batches.value if query.batches else 0.0
+        if ended not in places or looks[places[ended]].running is not None:
+            places[ended] = place
+    return list(places.values())
+
+
+def _new_workers(steps: Sequence[Sequence[Pool]]) -> list[float]:
+    """How many workers ran their first task in each step; those that are there at the very first look are warm."""
+    used = {worker.id for worker in steps[0][0].workers} if steps[0] else set()
+    new: list[float] = []
+    for pools in steps:
+        active = set[str]().union(*(_active(pool) for pool in pools))
+        new.append(float(len(active - used)))
+        used |= active
+    return new
+
+
+def _active(pool: Pool) -> set[str]:
+    """Workers that have run a task, or run one."""
+    return {
+        worker.id
+        for worker in pool.workers
+        if worker.running_tasks or (worker.records is not None and worker.records.value > 0)
+    }
+
+
+def _first_trigger_s(seen: Sequence[tuple[Observation, Query]]) -> float:
+    """How long after its load began a query planned its first batch, by what that read and what came then."""
+    first = next((one.finished for _, one in seen if one.finished and one.finished.id == 0), None)
+    arrived = [reading for _, query in seen if (reading := _arrived(query)) is not None and reading.value > 0]
+    if first is None or not first.rows or len(arrived) < 2 or arrived[1].at_s <= arrived[0].at_s:
+        return 0.0
+    rps = (arrived[1].value - arrived[0].value) / (arrived[1].at_s - arrived[0].at_s)
+    return first.rows / rps if rps > 0 else 0.0
+
+
+def _arrived(query: Query) -> Reading | None:
+    readings = [source.arrived for source in query.sources]
+    known = [reading for reading in readings if reading is not None]
+    if not known or len(known) < len(readings):
+        return None
+    return Reading(sum(reading.value for reading in known), known[0].at_s)
 
 
 def _steps(totals: Sequence[Reading | None]) -> list[float]:
@@ -243,7 +297,7 @@ def _follows(taken: Sequence[float], reaching: Sequence[float], ran: Sequence[fl
     with twice the load there would not be twice as much of it. Where it does, what was really taken in is the better
     measure, because a look within a batch finds feeders ahead of those they feed.
     """
-    fixed = fitted(reaching, ran, taken).per_batch_s * sum(ran)
+    fixed = fit_stage(StageSteps(records=reaching, batches=ran, busy_s=taken)).per_batch_s * sum(ran)
     return fixed <= _MOST_FIXED * sum(taken)
 
 

@@ -89,7 +89,7 @@ def model(name: str) -> ApplicationModel:
 
 
 def measured_jobs() -> dict[str, Path]:
-    """Files of `elastream models --measure`, by the name of the job."""
+    """Files of `elastream calibrate`, by the name of the job."""
     return {file.stem: file for file in sorted((Path(__file__).parent / "measured_jobs").glob("*.yaml"))}
 
 

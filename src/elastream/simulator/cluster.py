@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 from typing import Literal
 
@@ -30,6 +30,15 @@ class SimulatedWorker:
     """Slot-seconds of tasks that ended here; those that run are counted by their waves."""
     looked_busy_s: float = 0.0
     looked_s: float = 0.0
+    used: set[tuple[str, str]] | None = field(default_factory=set)
+    """Query and stage of which it has run a task; None: it is warm, as those that an application begins with."""
+
+    def use(self, query: str, stage: str) -> bool:
+        """Note that it runs a task; whether that is its first of the stage."""
+        if self.used is None or (query, stage) in self.used:
+            return False
+        self.used.add((query, stage))
+        return True
 
     def slowness(self, now_s: float, cold_factor: float) -> float:
         """How many times longer a task takes that begins now."""
@@ -71,7 +80,7 @@ class SimulatedCluster:
         # The application begins with workers that are up and warm: what is studied is change.
         for _ in range(self._affordable(model.initial_workers)):
             worker = self._new_worker(0.0, places.model.start if places is not None else ())
-            worker.state = "ready"
+            worker.state, worker.used = "ready", None
             self.workers.append(worker)
 
     def free(self) -> list[SimulatedWorker]:
@@ -100,6 +109,8 @@ class SimulatedCluster:
         leaving = len(self.workers) - alive
         size = self.requested if most is None else min(most, self.requested)
         room = self._affordable(size + leaving) - leaving
+        if self.model.leavers_hold_room:
+            room = min(room, self.model.max_workers - leaving)
         if self._places is not None:
             room = min(room, alive + len(self._places.free))
         started = [self._new_worker(now_s, add_on) for _ in range(room - alive)]

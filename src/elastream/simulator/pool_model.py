@@ -27,6 +27,11 @@ class PoolModel:
     cold_factor: float = 1.5
     """Tasks that begin within `cold_s` of readiness take so many times longer."""
     leave_s: float = 1.0
+    leavers_hold_room: bool = False
+    """Whether who leaves still counts among the most that there may be (`spark.cores.max`): at the upper bound, nobody
+    starts until they are gone. Micro-batches only; so is the next one."""
+    cores: int | None = None
+    """That the tasks of all workers share, as on a laboratory's machine; None: every slot has its own."""
     cpu_ceiling: float = 0.95
     """Processor use of a slot that is always busy."""
     cpu_noise: float = 0.02
@@ -34,7 +39,7 @@ class PoolModel:
 
 def changed_pool(pool: PoolModel, **changes: int) -> PoolModel:
     """The pool with other numbers; the start follows bounds that were moved."""
-    pool = replace(pool, **changes)
+    pool = replace(pool, **changes)  # type: ignore[arg-type]
     if "initial_workers" in changes:
         return pool
     return replace(pool, initial_workers=min(max(pool.initial_workers, pool.min_workers), pool.max_workers))

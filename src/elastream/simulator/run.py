@@ -70,13 +70,16 @@ class Simulation:
         duration_s: float,
         tick_s: float = 15.0,
         seed: int = 0,
+        noise_seed: int | None = None,
         faults: Sequence[Fault] = (),
     ) -> None:
         self.name = name
         self.duration_s = duration_s
         self._curves = _curves(model, workload, duration_s, seed)
         clock = VirtualClock()
-        self.platform = simulated(model, self._curves, clock, seed=seed, faults=faults)
+        self.platform = simulated(
+            model, self._curves, clock, seed=seed if noise_seed is None else noise_seed, faults=faults
+        )
         self.planner = Planner(policy, guards or {}, self.platform.provides)
         self.controller = Controller(platform=self.platform, planner=self.planner, clock=clock, tick_s=tick_s)
 

@@ -247,5 +247,5 @@ def test_a_word_that_is_none_of_those_that_may_stand_there_gets_the_nearest(tmp_
 def test_the_shipped_schema_is_that_of_the_plans() -> None:
     assert read_schema() == make_schema()
     assert set(json.loads(read_schema())["properties"]) == {
-        "name", "about", "include", "draws", "open", "what", "how", "exclude", "cases", "search",
+        "name", "about", "include", "draws", "open", "what", "how", "exclude", "cases", "search", "calibrate",
     }  # fmt: skip

@@ -10,11 +10,12 @@ from elastream.core.observation import Observation, OperatorWork, Pool, Query, R
 from elastream.core.signals import Signal
 from elastream.core.topology import Edge, Operator, Topology
 from elastream.policies import policies
-from elastream.simulator.calibration import cut_into, fitted, measured
+from elastream.simulator.calibration import cut_into, measured
 from elastream.simulator.catalogue import any_model, measured_jobs, model
 from elastream.simulator.microbatch.model import ApplicationModel
 from elastream.simulator.model_file import read_model, written_model
 from elastream.simulator.run import Simulation
+from elastream.simulator.stage_costs import StageSteps, fit_stage
 from elastream.testing import Story
 from elastream.workloads import parse_workload
 
@@ -74,7 +75,7 @@ def test_of_a_run_in_which_events_were_lost_the_longest_part_without_a_loss_is_m
 
 
 def test_with_a_steady_load_all_time_is_put_on_the_records() -> None:
-    fit = fitted([1_000.0] * 9, [1.0] * 9, [2.0] * 9)
+    fit = fit_stage(StageSteps(records=[1_000.0] * 9, batches=[1.0] * 9, busy_s=[2.0] * 9))
     assert (fit.per_record_s, fit.per_batch_s, fit.noise) == (0.002, 0.0, 0.0)
 
 
@@ -138,7 +139,7 @@ def test_a_model_can_be_cut_into_more_partitions_of_which_each_costs_what_it_did
 
 
 def test_a_stage_that_took_nothing_in_has_a_fixed_cost_only() -> None:
-    fit = fitted([0.0] * 4, [1.0] * 4, [0.5] * 4)
+    fit = fit_stage(StageSteps(records=[0.0] * 4, batches=[1.0] * 4, busy_s=[0.5] * 4))
     assert (fit.per_record_s, fit.per_batch_s) == (0.0, 0.5)
 
 

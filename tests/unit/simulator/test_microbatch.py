@@ -235,3 +235,54 @@ def test_noise_is_seeded() -> None:
     assert durations(1) == durations(1)
     assert durations(1) != durations(2)
     assert len(set(durations(1))) > 1
+
+
+def test_the_first_task_of_a_stage_takes_longer_on_a_worker_that_was_started() -> None:
+    pool = replace(POOL, start_s=0.0, initial_workers=1)
+    run = engine(query(stage(partitions=2, first_task_s=3.0)), pool=pool)
+    run.advance(5.0)
+    run.resize(2)
+    # A warm task of 5 s beside a first one of 8 s; in the next batch both are warm.
+    assert finished(run, 19.0).duration_s == pytest.approx(8.0)
+    assert finished(run, 29.0).duration_s == pytest.approx(5.0)
+
+
+def test_tasks_on_shared_cores_take_longer_but_for_what_waits() -> None:
+    shared = replace(POOL, cores=2)
+    alone = finished(engine(), 19.0).duration_s
+    assert finished(engine(pool=shared), 19.0).duration_s == pytest.approx(2 * alone)
+    waiting = engine(query(stage(waiting_share=1.0, task_s=0.0)), pool=shared)
+    assert finished(waiting, 19.0).duration_s == pytest.approx(alone)
+
+
+def test_first_tasks_of_several_workers_at_once_share_the_cores() -> None:
+    pool = replace(POOL, start_s=0.0, initial_workers=1, cores=1)
+    run = engine(query(stage(partitions=3, first_task_s=3.0, waiting_share=1.0)), pool=pool)
+    run.advance(5.0)
+    run.resize(3)
+    # Tasks of 10/3 s that wait, and two first ones on one core.
+    assert finished(run, 19.9).duration_s == pytest.approx(10 / 3 + 2 * 3.0)
+
+
+def test_at_the_upper_bound_a_worker_starts_only_when_who_leaves_is_gone() -> None:
+    for held, ready in ((True, 3), (False, 4)):
+        run = engine(pool=replace(POOL, max_workers=4, leave_s=20.0, start_s=1.0, leavers_hold_room=held))
+        run.resize(3)
+        run.resize(4)
+        run.advance(5.0)
+        assert len(run.cluster.in_state("ready")) == ready
+
+
+def test_the_first_batch_is_planned_when_the_query_has_started() -> None:
+    assert finished(engine(query(first_trigger_s=1.5)), 9.0).started_s == pytest.approx(1.5)
+
+
+def test_batches_begin_anywhere_between_two_multiples_where_they_are_not_aligned() -> None:
+    begun = []
+    for seed in range(8):
+        model = ApplicationModel(name="m", queries=(query(is_aligned=False),), pool=POOL)
+        run = MicroBatchEngine(model, {"q": RateSeries.constant(1_000.0, duration_s=60.0)}, seed=seed)
+        first, second = finished(run, 14.0), finished(run, 24.0)
+        assert second.started_s - first.started_s == pytest.approx(10.0)
+        begun.append(first.started_s)
+    assert max(begun) - min(begun) > 5.0

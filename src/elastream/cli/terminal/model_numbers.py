@@ -26,18 +26,18 @@ def find_origin(name: str) -> str:
     return f"measured from a recorded run of the job: simulator/measured_jobs/{measured_jobs()[name].name}"
 
 
-def describe_model(model: ApplicationModel | DataflowModel) -> dict[str, object]:
-    """All of it as plain values."""
+def describe_model(model: ApplicationModel | DataflowModel, origin: str) -> dict[str, object]:
+    """All of it as plain values, with where they come from."""
     engine = "continuous" if isinstance(model, DataflowModel) else "micro-batch"
     numbers: object = _finite(settings_of(model))
-    return {"name": model.name, "engine": engine, "doc": model.doc, "from": find_origin(model.name), "numbers": numbers}
+    return {"name": model.name, "engine": engine, "doc": model.doc, "from": origin, "numbers": numbers}
 
 
-def print_model(model: ApplicationModel | DataflowModel) -> None:
-    """For a person: its pools, and what each stage or operator costs."""
+def print_model(model: ApplicationModel | DataflowModel, origin: str) -> None:
+    """For a person: its pools, and what each stage or operator costs; `origin` is where the numbers come from."""
     screen = console()
     screen.print(Text.assemble((model.name, "bold"), f": {model.doc}"))
-    screen.print(Text(find_origin(model.name), style="dim"))
+    screen.print(Text(origin, style="dim"))
     for name, pool in model.pools.items():
         slots = "1 slot" if pool.slots_per_worker == 1 else f"{pool.slots_per_worker} slots"
         bounds = spell_bounds(pool.min_workers, pool.max_workers)
@@ -51,8 +51,6 @@ def print_model(model: ApplicationModel | DataflowModel) -> None:
             screen.print()
             print_line(screen, _query(query))
             print_table(screen, _stages(query))
-    screen.print()
-    print_line(screen, f"try: elastream simulate --model {model.name}")
 
 
 def _query(query: QueryModel) -> str:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from elastream.experiments.plan.fields import (
     Bounds,
     BoundsAxis,
+    Capacity,
     Count,
     CountAxis,
     Duration,
@@ -77,7 +78,7 @@ class Live(_Part):
     """What only runs on Spark have."""
 
     time_scale: Factor = Field(default=1.0, alias="time-scale", description="the load's time passes so much faster")
-    capacity: Factor | None = Field(default=None, description="rows/s that a slot is limited to; else work is real")
+    capacity: Capacity = Field(default=None, description="rows/s that a slot is limited to, or real, where it is not")
     master: str | None = Field(default=None, description="a cluster to use as it is; without it one is started")
     sink: str = Field(default="parquet", description="where output goes; what parquet holds is compared, row by row")
     options: dict[str, str | int | float | bool] = Field(default={}, description="options of the events")
@@ -145,6 +146,7 @@ class Values(_Part):
     trigger: TriggerTime | None = None
     tick: Duration | None = None
     duration: Duration | None = None
+    capacity: Capacity = None
 
 
 class Override(_Part):
@@ -217,6 +219,9 @@ class PlanDocument(Draws):
     exclude: list[Exclusion] = Field(default=[], description="what the lists multiply to and is not run")
     cases: list[Override] = Field(default=[], description="values for some of the experiments only")
     search: Search | None = Field(default=None, description="settings of policies that `elastream tune` looks for")
+    calibrate: Labels = Field(
+        default={}, description="axis -> label, or labels, of the run of each job that `elastream fidelity` goes by"
+    )
 
 
 def matches(where: Mapping[str, Sequence[str]], labels: Mapping[str, str]) -> bool:

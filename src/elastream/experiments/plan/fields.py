@@ -143,6 +143,16 @@ def read_factor(value: object) -> float:
     return float(value)
 
 
+def read_capacity(value: object) -> float | None:
+    """Rows/s that a slot is limited to; None for `real`, where work is not limited."""
+    if value == "real":
+        return None
+    try:
+        return read_factor(value)
+    except BadInput:
+        raise BadInput(f"found {value!r}; it must be a number above 0, or real") from None
+
+
 def read_slo(value: object) -> Slo:
     """`30s`, or `95% within 30s`."""
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -245,6 +255,7 @@ Texts = Annotated[
 Duration = Annotated[float, One(read_duration, ("string", "number"))]
 Share = Annotated[float, One(read_share, ("string", "number"))]
 Factor = Annotated[float, One(read_factor, ("number",))]
+Capacity = Annotated[float | None, One(read_capacity, ("number", "string"))]
 Count = Annotated[int, One(read_count, ("integer",))]
 ValueRange = Annotated[tuple[float, float], One(read_range)]
 Space = Annotated[SettingSpace, One(read_space, ("string", "array"))]

@@ -47,6 +47,12 @@ class Case:
         """What tells it apart, for people."""
         return ", ".join([*self.labels.values(), f"seed {self.experiment.seed}"])
 
+    def name_among(self, cases: Sequence[Case]) -> str:
+        """The same of what it differs in from others."""
+        differing = [label for axis, label in self.labels.items() if len({one.labels.get(axis) for one in cases}) > 1]
+        seeds = [f"seed {self.experiment.seed}"] if len({one.experiment.seed for one in cases}) > 1 else []
+        return ", ".join([*differing, *seeds]) or self.title
+
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
@@ -176,17 +182,22 @@ def _check_labels(plan: Plan, axes: Mapping[str, Sequence[str | None]], absent: 
     parts: dict[str, Sequence[Exclusion | Override]] = {
         "exclude": plan.document.exclude, "cases": plan.document.cases
     }  # fmt: skip
-    for part, rules in parts.items():
-        for number, rule in enumerate(rules):
-            for axis, labels in rule.where.items():
-                place = plan.place(part, number, "where", axis)
-                if axis not in AXES:
-                    raise BadInput(f"{place}: {part}: there is no axis {axis!r}{suggestion(axis, AXES)}")
-                known = [label for label in axes[axis] if label is not None]
-                known += [label.partition("(")[0] for label in known]
-                wrong = next((label for label in labels if label not in known and label not in gone), None)
-                if wrong is not None:
-                    raise BadInput(f"{place}: {part}: {axis} has no {wrong!r}{suggestion(wrong, set(known))}")
+    named: list[tuple[str, tuple[str | int, ...], str, list[str]]] = [
+        (part, (part, number, "where", axis), axis, labels)
+        for part, rules in parts.items()
+        for number, rule in enumerate(rules)
+        for axis, labels in rule.where.items()
+    ]
+    named += [("calibrate", ("calibrate", axis), axis, labels) for axis, labels in plan.document.calibrate.items()]
+    for part, path, axis, labels in named:
+        place = plan.place(*path)
+        if axis not in AXES:
+            raise BadInput(f"{place}: {part}: there is no axis {axis!r}{suggestion(axis, AXES)}")
+        known = [label for label in axes[axis] if label is not None]
+        known += [label.partition("(")[0] for label in known]
+        wrong = next((label for label in labels if label not in known and label not in gone), None)
+        if wrong is not None:
+            raise BadInput(f"{place}: {part}: {axis} has no {wrong!r}{suggestion(wrong, set(known))}")
 
 
 class _Factors:
@@ -213,7 +224,8 @@ class _Factors:
 def _build(
     plan: Plan, values: Mapping[str, object], labels: Mapping[str, str], seed: int, factors: _Factors
 ) -> Experiment:
-    given = {**values, "peak": plan.document.what.peak, **_overrides(plan.document.cases, labels)}
+    of_plan = {"peak": plan.document.what.peak, "capacity": plan.document.how.live.capacity}
+    given = {**values, **of_plan, **_overrides(plan.document.cases, labels)}
     policy: NamedSettings = given["policy"]
     slo: Slo | None = given["slo"]
     bounds: tuple[int, int] | None = given["executors"]
@@ -253,7 +265,7 @@ def _subject(live: Live, given: Mapping[str, Any]) -> SimulatedModel | LiveJob:
         return SimulatedModel(model=given["model"], trigger=trigger, slots=given["slots"], faults=given["faults"])
     found = LiveJob(
         job=given["job"],
-        capacity_rps=live.capacity,
+        capacity_rps=given["capacity"],
         time_factor=live.time_scale,
         events=tuple((name, str(value)) for name, value in live.options.items()),
         sink=live.sink,

@@ -23,12 +23,19 @@ from elastream.workloads.tracefile import find_file, is_recording
 
 ROOT = Path(__file__).parent.parent.parent
 DECIDING = (
-    "config", "core", "estimators", "evaluation", "events", "loop", "policies", "registry", "simulator", "workloads"
+    "config", "core", "estimators", "evaluation", "events", "loop", "policies", "registry", "workloads",
+    "experiments/store/tables.py",
 )  # fmt: skip
-LIVE = ("attachment", "development", "jobs", "spark")
-_RUNNING = ("simulated.py", "demand.py", "store/tables.py", "live_run.py", "live_query.py", "live_setup.py")
-_PLANNING = "optimum"
-"""The room that finds what a run is compared with."""
+"""Rooms and files, for every platform."""
+OWN = {
+    "simulator": ("simulator", "experiments/simulated.py", "experiments/demand.py", "experiments/optimum"),
+    "live": (
+        "attachment", "development", "jobs", "spark", "experiments/live_run.py", "experiments/live_query.py",
+        "experiments/live_setup.py",
+    ),
+}  # fmt: skip
+"""Of each, with what finds what its runs are compared with: a simulator that was mended says nothing new of what
+executors did."""
 EXPERIMENT_DIGITS, CODE_DIGITS = 16, 8
 
 
@@ -71,13 +78,14 @@ def parse_identity(name: str) -> Identity | None:
 @cache
 def digest_code(platform: str) -> str:
     """The code that decides what comes of a run on a platform."""
-    rooms = DECIDING + (LIVE if platform == "live" else ())
-    own = [ROOT / "experiments" / name for name in _RUNNING]
-    own += (ROOT / "experiments" / _PLANNING).glob("*.py")
     digest = sha256()
-    for path in sorted([*own, *(file for room in rooms for file in (ROOT / room).rglob("*") if _is_code(file))]):
+    for path in sorted(file for place in (*DECIDING, *OWN[platform]) for file in _files(ROOT / place)):
         digest.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
+
+
+def _files(place: Path) -> list[Path]:
+    return [place] if place.is_file() else [file for file in place.rglob("*") if _is_code(file)]
 
 
 def _is_code(path: Path) -> bool:

@@ -22,6 +22,9 @@ from elastream.simulator.microbatch.query import SimulatedBatch, SimulatedQuery
 from elastream.simulator.microbatch.stage import Member, StageRun, Wave
 from elastream.workloads.series import RateSeries
 
+# Spark offers idle executors to tasks that wait this often (spark.scheduler.revive.interval), and when they come.
+_OFFER_EVERY_S = 1.0
+
 _Event = tuple[float, int, Callable[[object], None], object]
 
 
@@ -49,7 +52,7 @@ class MicroBatchEngine:
         self._waves: set[Wave] = set()
         self._other = OtherWork()
         for query in self.queries:
-            self._at(0.0, self._trigger, query)
+            self._at(query.model.first_trigger_s, self._trigger, query)
         for fault in faults:
             self._plant(fault)
 
@@ -161,20 +164,20 @@ class MicroBatchEngine:
         """Spread tasks over free slots, the large one first."""
         if run.large:
             run.large = 0
-            self._start(run, run.large_s, [(free[0], 1, [])])
+            self._start(run, [(free[0], 1, [])], is_large=True)
         if members := run.take_plain(free):
-            self._start(run, run.plain_s, members)
+            self._start(run, members)
 
     def _launch_stateful(self, run: StageRun, free: list[SimulatedWorker]) -> None:
         """First where the state is; elsewhere only if its worker is gone or was waited for long enough."""
         if local := run.take_at_home(free):
-            self._start(run, run.plain_s, local)
-        wait_until_s = run.refused_s + run.query.model.locality_wait_s
+            self._start(run, local)
+        wait_until_s = _next_offer_s(run.refused_s, run.query.model.locality_wait_s)
         anywhere = self.now_s >= wait_until_s - 1e-9
         reload_s = self._reload_s(run)
         for worker in free:
             if run.at_home and (moved := run.take_moved(worker.slots - worker.running, anywhere=anywhere)):
-                self._start(run, run.plain_s + reload_s, [(worker, len(moved), moved)])
+                self._start(run, [(worker, len(moved), moved)], reload_s=reload_s)
         if not any(worker.running < worker.slots for worker in free):
             # No slot was refused: the wait begins when one is.
             run.refused_s = self.now_s
@@ -189,29 +192,55 @@ class MicroBatchEngine:
         state = run.query.model.state
         return run.query.state_bytes() / run.model.partitions / state.reload_bytes_per_s
 
-    def _start(self, run: StageRun, task_s: float, members: list[Member]) -> None:
+    def _start(self, run: StageRun, members: list[Member], *, is_large: bool = False, reload_s: float = 0.0) -> None:
         """Run tasks; those on slower workers end later, so they are another wave."""
-        now_s = self.now_s
-        homes = run.query.homes.get(run.model.name)
+        now_s, name = self.now_s, run.model.name
+        homes = run.query.homes.get(name)
+        crowd = self._crowd(members)
+        plain_s, large_s = run.plain_s(crowd), run.large_s(crowd)
+        task_s = (large_s if is_large else plain_s) + reload_s
+        new = {worker for worker, _, _ in members if worker.use(run.query.model.name, name)}
+        first_s = self._first_task_s(run, len(new))
         cold_factor, skewed = self.cluster.model.cold_factor, run.model.skew > 1
-        waves: dict[float, list[Member]] = {}
+        waves: dict[tuple[float, bool], list[Member]] = {}
         for worker, tasks, partitions in members:
             worker.running += tasks
             if homes is not None:
                 for partition in partitions:
                     homes[partition] = worker
-            slowness = worker.slowness(now_s, cold_factor)
+            slowness, is_first = worker.slowness(now_s, cold_factor), worker in new
+            longer_s = first_s if is_first else 0.0
             if skewed and 0 in partitions:
                 # With state, partition 0 is the one that most keys fall into.
-                large_s = (task_s + run.large_s - run.plain_s) * slowness
-                waves.setdefault(large_s, []).append((worker, 1, [0]))
+                most_s = (task_s + large_s - plain_s) * slowness + longer_s
+                waves.setdefault((most_s, is_first), []).append((worker, 1, [0]))
                 tasks, partitions = tasks - 1, partitions[1:]
             if tasks:
-                waves.setdefault(task_s * slowness, []).append((worker, tasks, partitions))
-        for duration_s, part in waves.items():
-            wave = Wave(run, now_s, duration_s, part)
+                waves.setdefault((task_s * slowness + longer_s, is_first), []).append((worker, tasks, partitions))
+        for (duration_s, is_first), part in waves.items():
+            wave = Wave(run, now_s, duration_s, part, is_first)
             self._waves.add(wave)
             self._at(now_s + duration_s, self._end_wave, wave)
+
+    def _first_task_s(self, run: StageRun, new: int) -> float:
+        """How much longer first tasks take; where workers share cores, as many times as there are new ones for each.
+
+        Those that are starting are among them. Other tasks are left out: those that wait need no core, and those that
+        do not are short beside a first one.
+        """
+        first_s, cores = run.model.first_task_s, self.cluster.model.cores
+        if not first_s or not new or not cores:
+            return first_s
+        running = sum(len(wave.members) for wave in self._waves if wave.is_first)
+        return first_s * max(1.0, (running + new + len(self.cluster.in_state("starting"))) / cores)
+
+    def _crowd(self, members: list[Member]) -> float:
+        """How many tasks there are for each core, with those that begin now; never less than one."""
+        cores = self.cluster.model.cores
+        if not cores:
+            return 1.0
+        running = sum(worker.running for worker in self.cluster.workers) + sum(tasks for _, tasks, _ in members)
+        return max(1.0, running / cores)
 
     def _end_wave(self, wave: Wave) -> None:
         self._waves.discard(wave)
@@ -350,6 +379,13 @@ class MicroBatchEngine:
 
     def _set_extra_start(self, extra_s: float) -> None:
         self.cluster.extra_start_s = extra_s
+
+
+def _next_offer_s(refused_s: float, wait_s: float) -> float:
+    """When a task that waits for its home is offered others: at the first round of offers after its patience."""
+    if wait_s <= 0:
+        return refused_s
+    return math.ceil((refused_s + wait_s) / _OFFER_EVERY_S - 1e-9) * _OFFER_EVERY_S
 
 
 def _batch(query: SimulatedQuery) -> SimulatedBatch:

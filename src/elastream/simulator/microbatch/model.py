@@ -44,6 +44,10 @@ class StageModel:
     """Records given out per record taken in."""
     task_s: float = 0.02
     """Slot-seconds that each task costs whatever it reads."""
+    waiting_share: float = 0.0
+    """Of the work per record, what needs no core: a call to somewhere else, or a slot that is limited to a rate."""
+    first_task_s: float = 0.0
+    """How much longer the first task takes on a worker that was started: code to load, a Python worker, a store."""
     skew: float = 1.0
     """The largest task over the mean one."""
     stateful: bool = False
@@ -66,6 +70,11 @@ class QueryModel:
     sources: tuple[SourceModel, ...]
     stages: tuple[StageModel, ...]
     trigger: Trigger = Trigger(interval_s=10.0)
+    first_trigger_s: float = 0.0
+    """When the first batch is planned: a query takes its time to start."""
+    is_aligned: bool = True
+    """Whether batches begin at multiples of the interval since the load began. Spark counts them from 1970, so that the
+    load begins anywhere between two: then where is drawn."""
     plan_s: float = 0.10
     """Driver time before the first task of a batch."""
     commit_s: float = 0.08

@@ -91,6 +91,8 @@ class SimulatedQuery:
         self.punctuality = Punctuality(model.slo)
         self.delays: list[Stretch] = []
         """All that was committed, for the result of the run."""
+        interval = model.trigger.interval_s
+        self.phase_s = 0.0 if model.is_aligned or interval is None else random.random() * interval
 
     def plan(self, now_s: float) -> SimulatedBatch | None:
         """Cut off the next batch, or None if there is nothing to read."""
@@ -141,7 +143,8 @@ class SimulatedQuery:
         if interval is None:
             return now_s
         # A late batch is followed at once, an early one at the next boundary.
-        return max(now_s, (math.floor(started_s / interval + 1e-9) + 1) * interval)
+        passed = math.floor((started_s - self.phase_s) / interval + 1e-9)
+        return max(now_s, self.phase_s + (passed + 1) * interval)
 
     def next_data_s(self, now_s: float) -> float:
         """When there will be something to read, for a query that runs as fast as possible."""

@@ -37,6 +37,8 @@ class Wave:
     started_s: float
     task_s: float
     members: list[Member]
+    is_first: bool = False
+    """Whether its workers have run no task of the stage before."""
 
 
 @dataclass(slots=True, eq=False)
@@ -98,22 +100,25 @@ class StageRun:
             mean_records=mean,
         )
 
-    def task_s(self, share: float) -> float:
-        """Time of a task that takes `share` times the mean number of records, on a warm and healthy worker."""
+    def task_s(self, share: float, crowd: float) -> float:
+        """Time of a task that takes `share` times the mean number of records, on a warm and healthy worker.
+
+        Where it shares its core, what needs one takes `crowd` times as long.
+        """
         model = self.model
-        return (share * self.records / model.partitions * model.slot_s_per_record + model.task_s) * self.noise
+        work_s = share * self.records / model.partitions * model.slot_s_per_record
+        waiting_s = work_s * model.waiting_share
+        return (waiting_s + (work_s - waiting_s + model.task_s) * crowd) * self.noise
 
-    @property
-    def large_s(self) -> float:
+    def large_s(self, crowd: float) -> float:
         """Time of the largest task."""
-        return self.task_s(self.model.skew)
+        return self.task_s(self.model.skew, crowd)
 
-    @property
-    def plain_s(self) -> float:
+    def plain_s(self, crowd: float) -> float:
         """Time of every other task: together they take what the largest one leaves."""
         if self.model.skew <= 1:
-            return self.task_s(1.0)
-        return self.task_s((self.model.partitions - self.model.skew) / (self.model.partitions - 1))
+            return self.task_s(1.0, crowd)
+        return self.task_s((self.model.partitions - self.model.skew) / (self.model.partitions - 1), crowd)
 
     def take_plain(self, free: Sequence[SimulatedWorker]) -> list[Member]:
         """Spread tasks that could run anywhere over free slots."""
