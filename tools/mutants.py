@@ -97,7 +97,8 @@ MUTANTS = (
         file="src/elastream/experiments/optimum/batches.py",
         before='if rounding == "down" else (here[1], there[0])',
         after='if rounding == "up" else (here[1], there[0])',
-        test="tests/unit/experiments/test_optimum.py::test_the_best_of_all_schedules_lies_between_both_bounds",
+        test="tests/unit/experiments/test_optimum.py"
+        "::test_whenever_a_batch_really_begins_the_next_one_begins_between_both_roundings",
     ),
     Mutant(
         fault="late records that may be are paid for in the lower bound",

@@ -168,6 +168,8 @@ def simulate(
         for form in forms:
             tell(form)
     runs = run_all(setups, out=out, quiet=json)
+    if optimum and not json:
+        tell("finding what the SLO would have cost with the load known: about half a minute for six hours")
     found_optimum = find_optimum(setups[0].experiment) if optimum else None
     if out is not None and found_optimum is not None and found_optimum.run is not None:
         write_schedule(out / SCHEDULE, found_optimum.run)

@@ -20,6 +20,8 @@ SLACK = (1.0, 1.05, 1.1, 1.15, 1.2, 1.3, 1.45, 1.6, 2.0)
 """Plans are made as if everything took so many times longer: noise, and executors that are cold, want slack."""
 # Plans with slack do not spend what may be late, so a late record costs more than where it may be.
 _SPARING = 30.0
+# Where so many records are late by the model, no size was enough, and the plan has given up.
+_HOPELESS = 0.1
 
 
 NO_OPTIMUM = "optimum: not known; it takes one pool and a promise (--slo)"
@@ -124,11 +126,11 @@ def _bound(job: Engine) -> tuple[float, float]:
 @lru_cache(maxsize=256)
 def _changes(job: Engine, price_s: float) -> tuple[SizeChange, ...] | None:
     plan = follow(job, price_s)
-    return tuple(plan.changes) if plan.keeps(job.problem.slo) else None
+    return tuple(plan.changes) if plan.late <= _HOPELESS * plan.judged else None
 
 
 def _replay(setup: SimulatedSetup, slower: float, prices: Sequence[float]) -> Run | None:
-    """None where the plan does not even keep the promise by its own model."""
+    """None where so much slack leaves no plan worth the name."""
     [pool] = setup.model.pools.values()
     experiment = setup.experiment
     ahead_s = pool.start_s * (1 + pool.start_spread) + pool.cold_s
