@@ -353,8 +353,8 @@ MUTANTS = (
     Mutant(
         fault="a policy that waits by itself is calmed by a guard as well",
         file="src/elastream/attachment/assembly.py",
-        before='if getattr(decides, "damped", False) and resolution',
-        after="if False and resolution",
+        before='if not getattr(decides, "damped", False) or',
+        after="if True or",
         test="tests/unit/test_attachment.py::test_a_policy_without_damping_of_its_own_is_calmed_by_a_guard",
     ),
     Mutant(

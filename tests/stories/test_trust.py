@@ -15,6 +15,8 @@ from elastream.simulator.microbatch.model import ApplicationModel
 from elastream.testing import Story, application, tell
 
 POLICY = "lag-proportional"
+both = pytest.mark.parametrize("policy", ["foresight", POLICY])
+"""The default policy and the simple one."""
 BURSTY = "cosine(10k..60k, period=40m, shift=20m) + spike(30k, at=18m, for=3m)"
 
 
@@ -45,15 +47,17 @@ def test_a_restart_with_a_backlog_is_worked_off_on_what_the_application_was_give
     assert min(story.wanted(to_s=first.ended_s)) == 8
 
 
-def test_an_application_to_which_nothing_comes_shrinks_although_it_was_never_measured() -> None:
-    story = tell(application(initial_workers=8), "constant(0)", POLICY, minutes=3, tick_s=5, guards={"start": Start()})
+@both
+def test_an_application_to_which_nothing_comes_shrinks_although_it_was_never_measured(policy: str) -> None:
+    story = tell(application(initial_workers=8), "constant(0)", policy, minutes=3, tick_s=5, guards={"start": Start()})
     assert set(story.wanted(to_s=25)) == {8}
     assert story.wanted()[-1] == 1
 
 
-def test_a_looser_slo_costs_fewer_executor_hours_and_each_is_kept() -> None:
+@both
+def test_a_looser_slo_costs_fewer_executor_hours_and_each_is_kept(policy: str) -> None:
     found = {
-        bound_s: tell(promising(bound_s, initial_workers=4), BURSTY, POLICY, minutes=80, tick_s=5).outcome
+        bound_s: tell(promising(bound_s, initial_workers=4), BURSTY, policy, minutes=80, tick_s=5).outcome
         for bound_s in (10.0, 30.0, 120.0)
     }
     hours = [outcome.summary.worker_hours_paid or 0.0 for outcome in found.values() if outcome]
@@ -63,8 +67,9 @@ def test_a_looser_slo_costs_fewer_executor_hours_and_each_is_kept() -> None:
         assert outcome.summary.slo_kept, (bound_s, outcome.summary.records_within_slo)
 
 
-def test_a_trigger_that_leaves_no_time_for_the_slo_is_named() -> None:
-    story = tell(promising(10.0, trigger_s=10.0, initial_workers=4), "constant(30k)", POLICY, minutes=5, tick_s=5)
+@both
+def test_a_trigger_that_leaves_no_time_for_the_slo_is_named(policy: str) -> None:
+    story = tell(promising(10.0, trigger_s=10.0, initial_workers=4), "constant(30k)", policy, minutes=5, tick_s=5)
     assert "a trigger of 10 s leaves 0 s of the 10 s promised" in story.reasons()[-1]
 
 
@@ -83,6 +88,12 @@ def test_a_noisy_load_on_the_edge_between_two_sizes_does_not_flap(model: str, lo
     assert changes(calm) <= 4 <= changes(free)
 
 
+def test_the_default_policy_does_not_flap_there_without_a_guard() -> None:
+    for model, load in (("enrich", "cosine(13k..18k, period=150s, noise=400)"),
+                        ("windowed-count", "cosine(16k..18k, period=70s, noise=400)")):  # fmt: skip
+        assert changes(tell(application(model, initial_workers=3), load, "foresight", minutes=60, tick_s=5)) <= 8
+
+
 def test_hysteresis_delays_no_growth() -> None:
     def when(guards: dict[str, Hysteresis]) -> float:
         story = tell(
@@ -93,20 +104,22 @@ def test_hysteresis_delays_no_growth() -> None:
     assert when({"hysteresis": Hysteresis()}) == when({})
 
 
-def test_it_is_never_at_the_minimum_while_a_backlog_grows() -> None:
+@both
+def test_it_is_never_at_the_minimum_while_a_backlog_grows(policy: str) -> None:
     story = tell(
-        promising(30.0, trigger_s=10.0, initial_workers=1), "step(2k, 90k, at=5m)", POLICY, minutes=12, tick_s=5
+        promising(30.0, trigger_s=10.0, initial_workers=1), "step(2k, 90k, at=5m)", policy, minutes=12, tick_s=5
     )
     late = [now for now in story.looks(from_s=320) if now.pools[0].wanted == 1]
     assert not late
 
 
-def test_the_first_small_batches_move_the_size_by_a_step_and_not_to_the_bound() -> None:
+@both
+def test_the_first_small_batches_move_the_size_by_a_step_and_not_to_the_bound(policy: str) -> None:
     # A few records a second in 200 tasks: what they cost is what starting tasks costs.
     app = application("enrich", max_workers=16, initial_workers=2)
     stages = tuple(replace(stage, partitions=200, task_s=0.05) for stage in app.queries[0].stages)
     app = replace(app, queries=(replace(app.queries[0], stages=stages),))
-    story = tell(app, "constant(3) + spike(30k, at=40s, for=4m)", POLICY, minutes=5, tick_s=5)
+    story = tell(app, "constant(3) + spike(30k, at=40s, for=4m)", policy, minutes=5, tick_s=5)
     sizes = story.wanted(to_s=55)
     assert all(b <= 2 * a for a, b in pairwise(sizes))
     assert any("so at most twice the size" in reason for reason in story.reasons(to_s=90))

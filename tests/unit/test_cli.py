@@ -168,7 +168,7 @@ def test_the_demo_works_without_a_terminal() -> None:
         [sys.executable, "-m", "elastream", "demo", "--simulated"], capture_output=True, text=True, check=True
     )
     assert "Traceback" not in done.stderr
-    for policy in ("fixed(workers=9)", "threshold", "lag-proportional"):
+    for policy in ("fixed(workers=9)", "threshold", "lag-proportional", "foresight"):
         assert policy in done.stdout
     assert "did best" in done.stdout
     assert "Where to go next" in done.stdout

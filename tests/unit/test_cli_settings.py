@@ -45,7 +45,7 @@ class Planned(Exception):
 def planned(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> LiveSetup:
     """What `elastream live` would run."""
 
-    def stop(plan: LiveSetup, out: Path | None, *, json: bool = False) -> None:
+    def stop(plan: LiveSetup, out: Path | None, *, json: bool = False, page: bool = False) -> None:
         raise Planned(plan)
 
     monkeypatch.setattr(live_command, "run", stop)
@@ -58,11 +58,13 @@ def planned(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> LiveSetup:
 def test_a_live_run_has_defaults_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     setup = planned(monkeypatch)
     found = setup.experiment
-    assert (found.policy.name, setup.executors, found.tick_s) == ("lag-proportional", (1, 5), 2)
-    assert (found.policy.settings["interval_s"], found.policy.settings["window_s"]) == (2, 10)
+    assert (found.policy.name, setup.executors, found.tick_s) == ("foresight", (1, 5), 2)
+    assert (found.policy.settings["interval_s"], found.policy.settings["ahead_s"]) == (2, 20)
     assert found.slo is not None
     assert found.slo.delay_s == 30
-    assert guards_of(setup)["hysteresis"]["patience"] == 1
+    # Foresight waits by itself; who does not is calmed.
+    assert "hysteresis" not in guards_of(setup)
+    assert guards_of(planned(monkeypatch, "--policy", "threshold"))["hysteresis"]["patience"] == 1
     assert "starvation" in guards_of(setup)
     assert setup.subject.settings == {}
 
@@ -137,6 +139,6 @@ def test_without_a_yaml_reader_the_extra_is_named(monkeypatch: pytest.MonkeyPatc
     from elastream.attachment.assembly import resolve_settings
 
     monkeypatch.setitem(sys.modules, "yaml", None)
-    assert resolve_settings({}, {})[0].policy == "lag-proportional"
+    assert resolve_settings({}, {})[0].policy == "foresight"
     with pytest.raises(BadInput, match=r"run\.yaml: reading YAML needs PyYAML.*pip install 'elastream\[cli\]'"):
         resolve_settings({}, {}, Path("run.yaml"))

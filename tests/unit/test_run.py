@@ -115,7 +115,7 @@ def test_what_stands_behind_the_script_goes_to_the_script() -> None:
             "the probe of Queue is 'nowhere'; name a class as",
         ),
         (["--set", "probes.Queue=nowhere:Mine", "app.py"], "probes.Queue: probe nowhere:Mine: there is no module"),
-        (["--set", "policy_settings.foo=3", "app.py"], "policy lag-proportional has no setting 'foo'; known: "),
+        (["--set", "policy_settings.foo=3", "app.py"], "policy foresight has no setting 'foo'; known: "),
         (["--guard", "cool-dwn", "app.py"], "unknown guard 'cool-dwn'; did you mean 'cool-down'?"),
         (["--guard", "cool-down(aftr=2m)", "app.py"], "guard cool-down has no setting 'aftr'; did you mean 'after'?"),
         (["--set", "guards.cool_dwn.after=2m", "app.py"], "'cool_dwn'; did you mean 'cool-down'?"),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elastream.attachment.handle import Attachment, LivePlatform
-from elastream.config import Settings, resolve
+from elastream.config import Resolution, Settings, resolve
 from elastream.core.errors import ElastreamError, JournalError
 from elastream.core.extras import MissingExtra
 from elastream.core.log import log
@@ -50,13 +50,16 @@ def resolve_settings(
     """The settings and the policy, before anything is added to the application: a wrong name leaves nothing behind."""
     usual = {**GUARDS, f"guards.{CALMING}": True}
     resolution = resolve(flags, conf, os.environ, config, defaults=usual, spelt="attach: {}")
+    decides = policies.build(resolution.settings.policy, resolution.settings.policy_settings)
+    return calm_once(resolution, decides), decides
+
+
+def calm_once(resolution: Resolution, decides: Policy[Any]) -> Settings:
+    """The settings without the guard that calms where the policy does so itself; what somebody has asked for stays."""
     found = resolution.settings
-    decides = policies.build(found.policy, found.policy_settings)
-    # What somebody has asked for stays.
-    if getattr(decides, "damped", False) and resolution.is_default(f"guards.{CALMING}"):
-        others = {name: settings for name, settings in found.guards.items() if name != CALMING}
-        found = found.model_copy(update={"guards": others})
-    return found, decides
+    if not getattr(decides, "damped", False) or not resolution.is_default(f"guards.{CALMING}"):
+        return found
+    return found.model_copy(update={"guards": {key: one for key, one in found.guards.items() if key != CALMING}})
 
 
 def find_initial_size(settings: Settings) -> int | None:

@@ -109,7 +109,7 @@ class Kafka(_Section):
 class Settings(_Section):
     """Everything a run can be told. The names are the paths in YAML, `spark.elastream.*` and `ELASTREAM_*`."""
 
-    policy: str = Field(default="lag-proportional", min_length=1, description="what decides, by name")
+    policy: str = Field(default="foresight", min_length=1, description="what decides, by name")
     policy_settings: dict[str, Any] = Field(default_factory=dict, description="the policy's own settings")
     executors: ExecutorSettings = ExecutorSettings()
     slo: SloSettings = SloSettings()

@@ -24,11 +24,11 @@ from elastream.journal.story import sentences
 # The load comes up from a trough, is hit by a burst on the way, and goes back. Load, start and promise were picked from
 # many so that the policies differ visibly and one of them keeps the promise cheaply: a picture, and no evidence.
 LOAD = "cosine(20k..70k, period=120m, shift=60m) + spike(30k, at=40m, for=5m)"
-POLICIES = ("fixed(workers=9)", "threshold", "lag-proportional")
+POLICIES = ("fixed(workers=9)", "threshold", "lag-proportional", "foresight")
 MINUTES = 120
 START = 3
 SLO_S = 60.0
-TICK_S = 15.0
+TICK_S = 5.0
 
 NEXT = (
     ("elastream demo", "the same on real executors"),
@@ -40,7 +40,7 @@ NEXT = (
 
 def demo(
     simulated: Annotated[
-        bool, typer.Option("--simulated", help="Compare three policies on the simulator instead; takes seconds.")
+        bool, typer.Option("--simulated", help="Compare four policies on the simulator instead; takes seconds.")
     ] = False,
     executors: Annotated[
         str | None, typer.Option(metavar="MIN..MAX", help="Bounds. Default: 1..5; simulated: the model's.")
@@ -71,7 +71,7 @@ def _simulated(executors: str | None, last: int) -> None:
     check_all(setups)
     screen = console()
     screen.print("A streaming query on simulated Spark, under a load that rises, spikes and falls.")
-    screen.print("Three policies decide how many executors it has.")
+    screen.print("Four policies decide how many executors it has.")
     screen.print()
     with TemporaryDirectory() as folder:
         runs = run_all(setups, out=Path(folder))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from elastream.attachment.assembly import GUARDS
+from elastream.attachment.assembly import GUARDS, calm_once
 from elastream.cli.parsing.completion import complete_jobs, complete_policies, complete_workloads
 from elastream.cli.parsing.event_options import read_event_options
 from elastream.cli.parsing.options import (
@@ -54,8 +54,8 @@ LIVE: dict[str, Any] = {
     "sink": "parquet",
     "topics": None,
     "create": False,
-    # It rises, is calm for a while, has a spike of seven times what it began with, and falls.
-    "workload": "(110 + ramp(0..130, at=25s, for=15s)) * ramp(1..0.3, at=135s, for=10s) + spike(510, at=70s, for=20s)",
+    # It rises beyond what one executor can do, stays for a while, has a spike of seven times its beginning, and falls.
+    "workload": "(110 + ramp(0..160, at=25s, for=15s)) * ramp(1..0.3, at=135s, for=10s) + spike(510, at=70s, for=20s)",
     "duration": "190s",
     # Each batch has a cost of its own, which on a few cores grows with the executors: not too many of them.
     "trigger": "5s",
@@ -68,9 +68,9 @@ LIVE: dict[str, Any] = {
 """What `elastream demo` runs, and what `elastream live` begins with."""
 
 SETTINGS: dict[str, Any] = {
-    # The window of a policy in production is a minute; here all of it passes in three.
-    "policy": "lag-proportional",
-    "policy_settings": {"interval_s": 2, "window_s": 10},
+    # In production it looks two minutes ahead; here all of it passes in three.
+    "policy": "foresight",
+    "policy_settings": {"interval_s": 2, "ahead_s": 20},
     # Every executor is a Java process and a Python one: two cores can start only few at once.
     "executors": "1..5",
     "slo.delay": 30,
@@ -120,7 +120,7 @@ def live(
         str | None,
         typer.Option(
             metavar="NAME(KEY=VALUE)",
-            help="What decides. Default: lag-proportional(interval=2s, window=10s).",
+            help="What decides. Default: foresight(interval=2s, ahead=20s).",
             autocompletion=complete_policies,
         ),
     ] = None,
@@ -227,7 +227,8 @@ def planned(
     from elastream.jobs.catalogue import jobs, parse_job
 
     found = sources.resolve()
-    settings = found.settings
+    decides = policies.build(found.settings.policy, found.settings.policy_settings)
+    settings = calm_once(found, decides)
     built = parse_job(job)
     subject = LiveJob(
         job=NamedSettings.of(jobs.name_of(built), settings_of(built), written=job),
@@ -246,9 +247,7 @@ def planned(
             subject=subject,
             workload=_load(workload, topics),
             duration_s=read_seconds(duration, "--duration"),
-            policy=NamedSettings.of(
-                settings.policy, settings_of(policies.build(settings.policy, settings.policy_settings))
-            ),
+            policy=NamedSettings.of(settings.policy, settings_of(decides)),
             guards=choose_guards(settings.guards),
             executors=ExecutorBounds(
                 min=settings.executors.min, max=settings.executors.max, start=settings.executors.min

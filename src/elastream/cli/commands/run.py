@@ -35,7 +35,7 @@ def run(
         str | None,
         typer.Option(
             metavar="NAME(KEY=VALUE)",
-            help="What decides, with settings if wanted. Default: lag-proportional.",
+            help="What decides, with settings if wanted. Default: foresight.",
             autocompletion=complete_policies,
         ),
     ] = None,
