@@ -199,7 +199,9 @@ class MicroBatchEngine:
         crowd = self._crowd(members)
         plain_s, large_s = run.plain_s(crowd), run.large_s(crowd)
         task_s = (large_s if is_large else plain_s) + reload_s
-        new = {worker for worker, _, _ in members if worker.use(run.query.model.name, name)}
+        # Where nothing is new on a worker, all that ends together stays one wave.
+        costs = run.model.first_task_s > 0
+        new = {worker for worker, _, _ in members if costs and worker.use(run.query.model.name, name)}
         first_s = self._first_task_s(run, len(new))
         cold_factor, skewed = self.cluster.model.cold_factor, run.model.skew > 1
         waves: dict[tuple[float, bool], list[Member]] = {}
