@@ -28,6 +28,8 @@ LEAST_BATCHES = 8
 # Parts of a batch behind its last task, as Spark names them.
 _COMMITTING = ("commitOffsets", "commitBatch", "commit")
 _COUNTED = {Signal.RECORDS_IN, Signal.RECORDS_OUT, Signal.BUSY_TIME, Signal.DRIVER_TIME}
+OFFER_EVERY_S = 1.0
+"""Spark's default; no journal tells it."""
 LOCALITY_WAIT_S = 0.1
 """What Elastream sets for the applications that it attaches to; no journal tells it."""
 # Share of a stage's records that come in every batch, whatever the load, above which they count as a fixed cost.
@@ -164,6 +166,7 @@ def _query(watched: WatchedQuery, costs: Mapping[str, CostFit]) -> QueryModel:
         commit_s=commit_s,
         state=_state(cuts),
         locality_wait_s=LOCALITY_WAIT_S,
+        offer_every_s=OFFER_EVERY_S,
         noise=median(fit.noise for fit in costs.values()),
         slo=last.slo,
     )

@@ -16,14 +16,11 @@ from elastream.core.observation import RunningStage
 from elastream.estimators.delay import Stretch
 from elastream.simulator.cluster import SimulatedCluster, SimulatedWorker
 from elastream.simulator.faults import AdHocJob, Fault, SinkBlocked, SlowStart, Straggler, WorkerLoss
-from elastream.simulator.microbatch.model import ApplicationModel
+from elastream.simulator.microbatch.model import ApplicationModel, QueryModel
 from elastream.simulator.microbatch.other_work import OtherTask, OtherWork
 from elastream.simulator.microbatch.query import SimulatedBatch, SimulatedQuery
 from elastream.simulator.microbatch.stage import Member, StageRun, Wave
 from elastream.workloads.series import RateSeries
-
-# Spark offers idle executors to tasks that wait this often (spark.scheduler.revive.interval), and when they come.
-_OFFER_EVERY_S = 1.0
 
 _Event = tuple[float, int, Callable[[object], None], object]
 
@@ -172,7 +169,7 @@ class MicroBatchEngine:
         """First where the state is; elsewhere only if its worker is gone or was waited for long enough."""
         if local := run.take_at_home(free):
             self._start(run, local)
-        wait_until_s = _next_offer_s(run.refused_s, run.query.model.locality_wait_s)
+        wait_until_s = _next_offer_s(run.refused_s, run.query.model)
         anywhere = self.now_s >= wait_until_s - 1e-9
         reload_s = self._reload_s(run)
         for worker in free:
@@ -383,11 +380,12 @@ class MicroBatchEngine:
         self.cluster.extra_start_s = extra_s
 
 
-def _next_offer_s(refused_s: float, wait_s: float) -> float:
+def _next_offer_s(refused_s: float, model: QueryModel) -> float:
     """When a task that waits for its home is offered others: at the first round of offers after its patience."""
-    if wait_s <= 0:
-        return refused_s
-    return math.ceil((refused_s + wait_s) / _OFFER_EVERY_S - 1e-9) * _OFFER_EVERY_S
+    wait_s, every_s = model.locality_wait_s, model.offer_every_s
+    if wait_s <= 0 or every_s <= 0:
+        return refused_s + wait_s
+    return math.ceil((refused_s + wait_s) / every_s - 1e-9) * every_s
 
 
 def _batch(query: SimulatedQuery) -> SimulatedBatch:

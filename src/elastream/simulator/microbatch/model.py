@@ -82,6 +82,8 @@ class QueryModel:
     state: StateModel = StateModel()
     locality_wait_s: float = 3.0
     """How long a task waits for the executor that holds its state."""
+    offer_every_s: float = 0.0
+    """How often such a task is offered others after that (`spark.scheduler.revive.interval`); 0: at once."""
     noise: float = 0.05
     """Standard deviation of the logarithm of a stage's work."""
     slo: Slo | None = None
