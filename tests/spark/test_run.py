@@ -174,7 +174,7 @@ def test_through_spark_submit_settings_are_properties_and_stdout_is_the_scripts(
     del variables["PYSPARK_SUBMIT_ARGS"]
     ended, told = done([*submit, str(LAUNCHER), "app.py", "--its", "own"], tmp_path, variables)
     assert (ended.returncode, ended.stdout) == (0, "app.py ['--its', 'own'] 2\n")
-    assert "lag-proportional decides on 1..2 executors of app.py" in told[0]
+    assert "foresight decides on 1..2 executors of app.py" in told[0]
     assert any("pause: dry-run: would have changed executors 2 -> 1" in line for line in told)
     assert told[-1].startswith("elastream: 0 changes, ")
 

@@ -78,7 +78,13 @@ def print_line(screen: Console, line: str) -> None:
 
 def tell(line: str) -> None:
     """One line for the person, not for the script."""
-    print_line(error_console(), sanitizer().line(line))
+    text = sanitizer().line(line)
+    if hasattr(sys.stderr, "rich_proxied_file"):
+        # A picture moves there: only what is written this way appears above it, and not within.
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
+    else:
+        print_line(error_console(), text)
 
 
 class _Teller(logging.Handler):
