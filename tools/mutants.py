@@ -3318,8 +3318,8 @@ MUTANTS = (
     Mutant(
         fault="an error is broken in the middle of a word",
         file="src/elastream/cli/terminal/output.py",
-        before="print_line(error_console(), sanitizer().line(line))",
-        after='sys.stderr.write(f"{sanitizer().line(line)}\\n")',
+        before="        print_line(error_console(), text)",
+        after='        sys.stderr.write(f"{text}\\n")',
         test="tests/unit/test_terminal.py::test_an_error_breaks_between_words",
     ),
 )
