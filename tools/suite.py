@@ -1,4 +1,4 @@
-"""Run the tests in two halves side by side: those that need a cluster of Spark or a browser, and all others.
+"""Run the tests in two halves side by side: those that need a cluster of Spark, a broker or a browser, and all others.
 
     python tools/suite.py [--full] [--goal MINUTES] [arguments for pytest, such as -x]
 
@@ -18,8 +18,8 @@ from types import FrameType
 
 from elastream.daemons.child_processes import end_with_parent
 
-# A browser waits as well, and what is left takes longer.
-LIVE = "(spark and not local) or browser"
+# Brokers and browsers wait as well, and what is left takes longer.
+LIVE = "(spark and not local) or browser or kafka"
 LOOK_EVERY_S = 0.2
 # Of pytest, when a half of what was asked for is empty.
 NO_TESTS = 5
@@ -91,7 +91,7 @@ def main() -> int:
         signal.signal(number, interrupted)
     arguments = ["--durations=10", *(["--color=yes"] if sys.stdout.isatty() else []), *others]
     which = "" if chosen.full else "not full and "
-    live = Half("with a cluster or a browser", f"{which}({LIVE})", arguments)
+    live = Half("with a cluster, a broker or a browser", f"{which}({LIVE})", arguments)
     quick = Half("without", f"{which}not ({LIVE})", arguments, nice=NICE)
     was_interrupted = follow((quick, live))
     took_s = time.monotonic() - began_s

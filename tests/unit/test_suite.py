@@ -45,7 +45,7 @@ def test_both_halves_run_and_are_shown_one_after_the_other(tmp_path: Path) -> No
     assert out.index("test_quick.py .") < out.index("test_live.py .")
     *_, quick, live, both = out.splitlines()
     assert quick.startswith("without: 1 passed, 2 deselected in ")
-    assert live.startswith("with a cluster or a browser: 1 passed, 2 deselected in ")
+    assert live.startswith("with a cluster, a broker or a browser: 1 passed, 2 deselected in ")
     assert both.startswith("both, side by side: 0 min ")
     assert both.endswith(" s; the goal is 12 min")
 
@@ -55,7 +55,7 @@ def test_a_failure_in_either_half_is_a_failure(tmp_path: Path) -> None:
         out, _ = run.communicate(timeout=60)
     assert run.returncode == 1
     assert "without: 1 failed" in out
-    assert "with a cluster or a browser: 1 passed" in out
+    assert "with a cluster, a broker or a browser: 1 passed" in out
 
 
 def test_an_interrupt_ends_both_and_is_told(tmp_path: Path) -> None:
