@@ -132,7 +132,7 @@ def _load(path: Path, through: tuple[Path, ...], loaded: list[Path]) -> tuple[di
     included = found.content.get("include") or []
     for name in included if isinstance(included, list) else [included]:
         if isinstance(name, str):
-            if not (path.parent / name).is_file():
+            if not _is_file(path.parent / name):
                 where = find_place(own, ("include",), path)
                 raise BadInput(f"{where}: include: there is no file {path.parent / name}")
             base, base_places = _load(path.parent / name, (*through, path), loaded)
@@ -217,3 +217,11 @@ def _known_keys(keys: KeyPath) -> list[str]:
         if model is None:
             return []
     return [found.alias or name for name, found in model.model_fields.items()]
+
+
+def _is_file(path: Path) -> bool:
+    """Whether it is there; what no file can be called is not."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False

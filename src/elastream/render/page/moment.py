@@ -7,8 +7,10 @@ from typing import Any, Literal, NamedTuple
 
 from elastream.core.bottleneck import Bottleneck
 from elastream.core.decision import Decision
+from elastream.core.errors import BadInput
 from elastream.core.observation import Observation, OperatorWork, Query, Reading, Source
 from elastream.core.tick import Tick
+from elastream.core.topology import Operator
 from elastream.evaluation.rates import Total
 from elastream.evaluation.series import RunSeries
 
@@ -168,7 +170,7 @@ def _source(source: Source) -> dict[str, Any]:
 
 def _operators(query: Query, capacity: ObservedCapacity) -> list[dict[str, Any]]:
     works: Mapping[str, OperatorWork] = {work.name: work for work in query.operators}
-    levels = query.topology.levels()
+    levels = _levels_of(query)
     found = []
     for level, operators in enumerate(levels):
         for operator in operators:
@@ -186,6 +188,14 @@ def _operators(query: Query, capacity: ObservedCapacity) -> list[dict[str, Any]]
                 }
             found.append(told)
     return found
+
+
+def _levels_of(query: Query) -> tuple[tuple[Operator, ...], ...]:
+    """Operators by level; all on one where a journal of others tells a graph that cannot be."""
+    try:
+        return query.topology.levels()
+    except (BadInput, ValueError):
+        return (query.topology.operators,)
 
 
 def _evidence(decision: Decision | None) -> dict[str, Any]:
