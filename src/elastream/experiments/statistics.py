@@ -56,10 +56,12 @@ def estimate(values: Sequence[float], *, least: float = -math.inf, most: float =
     mean = float(found.mean())
     if number == 1:
         return Estimate(mean=mean, repetitions=1, interval=None, variation=None)
-    # Of equal values the sum may be off by the last digit, which is no variation.
-    deviation = 0.0 if found.min() == found.max() else float(found.std(ddof=1))
-    # The samples know the deviation of these values, which is smaller than that of all that could come.
-    error = 0.0 if not deviation else float((_draw(number) @ found).std()) * math.sqrt(number / (number - 1))
+    # Tables of others may hold numbers whose squares are none: what is said of them then has no bound.
+    with np.errstate(over="ignore", invalid="ignore"):
+        # Of equal values the sum may be off by the last digit, which is no variation.
+        deviation = 0.0 if found.min() == found.max() else float(found.std(ddof=1))
+        # The samples know the deviation of these values, which is smaller than that of all that could come.
+        error = 0.0 if not deviation else float((_draw(number) @ found).std()) * math.sqrt(number / (number - 1))
     reach = find_t(number - 1) * error
     return Estimate(
         mean=mean,
