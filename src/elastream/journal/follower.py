@@ -8,8 +8,9 @@ from pathlib import Path
 
 from elastream.core.errors import JournalError
 from elastream.core.tick import Tick
-from elastream.journal.format import Header, Line, parse_header, parse_tick, sanitize_line, upgraded
-from elastream.journal.validation import believe, believe_header
+from elastream.journal.format import Header, Line, parse_tick, sanitize_line, upgraded
+from elastream.journal.reader import read_header
+from elastream.journal.validation import believe
 from elastream.journal.writer import journal_files, number_of
 
 _PIECE = 1 << 20
@@ -86,10 +87,7 @@ class JournalFollower:
 
     def _understand(self, line: Line, where: str) -> Header | Tick | None:
         if self._line == 1:
-            schema = line.get("schema")
-            if not isinstance(schema, int) or isinstance(schema, bool) or schema < 1:
-                raise JournalError(f"{where}: no header; this is no journal, or its beginning is lost")
-            header = believe_header(parse_header(upgraded(line, schema, where), where), where)
+            schema, header = read_header(line, where)
             self._schema, self._max_age_s = schema, header.max_age_s
             return header
         # Behind a header that could not be read, nothing else can be.

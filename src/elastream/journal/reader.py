@@ -103,13 +103,18 @@ class _FileTicks:
             yield believe(parse_tick(upgraded(line, self.schema, where), where), self.max_age_s, where)
 
 
+def read_header(line: Line, where: str) -> tuple[int, Header]:
+    """The schema of a file and its header, from its first line."""
+    schema = line.get("schema")
+    if not isinstance(schema, int) or isinstance(schema, bool) or schema < 1:
+        raise JournalError(f"{where}: no header; this is no journal, or its beginning is lost")
+    return schema, believe_header(parse_header(upgraded(line, schema, where), where), where)
+
+
 def _part(path: Path, lines: int) -> Part:
     top = [line for _, line in _lines(path, 1, min(3, lines))]
     where = f"{path}: line 1"
-    schema = top[0].get("schema")
-    if not isinstance(schema, int) or isinstance(schema, bool) or schema < 1:
-        raise JournalError(f"{where}: no header; this is no journal, or its beginning is lost")
-    header = believe_header(parse_header(upgraded(top[0], schema, where), where), where)
+    schema, header = read_header(top[0], where)
     rest = [upgraded(line, schema, f"{path}: line {number}") for number, line in enumerate(top[1:], 2)]
     dropped = parse_dropped(rest[0], f"{path}: line 2") if rest else None
     if dropped is not None:
