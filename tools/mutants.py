@@ -50,6 +50,28 @@ MUTANTS = (
         test="tests/unit/service/test_hub.py::test_a_viewer_who_does_not_read_is_let_go_and_the_others_stay",
     ),
     Mutant(
+        fault="what batches took stays told when their query has ended",
+        file="src/elastream/service/metrics.py",
+        before="        before, self._queries = self._queries, {}\n",
+        after="        before = self._queries = dict(self._queries)\n",
+        test="tests/unit/service/test_metrics.py::test_batches_of_a_query_are_forgotten_with_it",
+    ),
+    Mutant(
+        fault="two queries of one name spoil an answer to Prometheus",
+        file="src/elastream/service/metrics.py",
+        before="if query.name not in taken else",
+        after="if taken is not None else",
+        test="tests/unit/service/test_metrics.py::test_two_queries_of_one_name_have_series_of_their_own",
+    ),
+    Mutant(
+        fault="rows over time are taken for what could be taken in",
+        file="src/elastream/evaluation/present.py",
+        before="        return None if rows and cost.doubt(rows) is not None else rows / interval_s\n",
+        after="        return self._batches[-1].rows / interval_s\n",
+        test="tests/unit/evaluation/test_present.py::"
+        "test_capacity_is_what_fits_between_two_triggers_by_the_slope_of_what_batches_cost",
+    ),
+    Mutant(
         fault="a page of somebody else may ask for ours by another name",
         file="src/elastream/service/web.py",
         before="if _name_of(host) not in self._hosts:",

@@ -3,12 +3,17 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from elastream.core.decision import Json
+from elastream.core.decision import Decision, Json
+from elastream.core.observation import Query
 from elastream.core.tick import Tick
 from elastream.evaluation.measures import Value
 
 FORECAST, RECOVERY = "forecast_max_rps", "recovery_s"
 """As the evidence of decisions calls them; a pool's name may follow."""
+OF_QUERY = "lasting_rps"
+"""What is expected of one query, whose name stands before it."""
+HORIZONS = ("horizon_s", "ahead_s")
+"""How far a policy looks, as their settings call it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +56,25 @@ class PredictionLog:
 
     def close(self) -> None:
         """Nothing to close."""
+
+
+def find_forecasts(decision: Decision, queries: Sequence[Query]) -> dict[str, float]:
+    """Query -> the rate that a decision prepares for, where it says so."""
+    said = {query.id: decision.evidence.get(f"{query.name}/{OF_QUERY}") for query in queries}
+    found = {
+        query: float(value)
+        for query, value in said.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    }
+    # What is said of the whole pool is said of a query that has it for itself.
+    whole = _find(decision.evidence, FORECAST) if len(queries) == 1 else None
+    return found if whole is None else {queries[0].id: whole, **found}
+
+
+def find_horizon(settings: Mapping[str, Json]) -> float | None:
+    """How far a policy with these settings looks, in seconds."""
+    found = [settings[name] for name in HORIZONS if name in settings]
+    return float(found[0]) if found and isinstance(found[0], int | float) and not isinstance(found[0], bool) else None
 
 
 def judge_predictions(

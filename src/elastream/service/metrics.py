@@ -1,35 +1,53 @@
 """What Prometheus is told: gauges of the last tick, so that a series ends with its query, and counters since the start.
 
-Names are those of docs/prometheus.md. Labels are few: an application by its name and never its id, queries that run,
-the guards and reasons there are.
+Names are those of `metric_names`. Labels are few: an application by its name and never its id, queries that run, the
+guards and reasons there are.
 """
 
 from __future__ import annotations
 
 import threading
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import Literal, NamedTuple, cast
 
-from prometheus_client import CollectorRegistry, Histogram, generate_latest
-from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily, Metric
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.metrics_core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    InfoMetricFamily,
+    Metric,
+)
 from prometheus_client.registry import Collector
+from prometheus_client.utils import floatToGoString
 
+from elastream.core.decision import Decision
 from elastream.core.observation import Observation, Query
 from elastream.core.paid import count_paid
 from elastream.core.tick import Tick
 from elastream.evaluation.measures import living_queries
+from elastream.evaluation.predictions import find_forecasts, find_horizon
+from elastream.evaluation.present import BusyShare, PresentCapacity
 from elastream.evaluation.rates import QueryRates
 from elastream.journal.format import Header
 from elastream.render.page.moment import find_state
+from elastream.service.metric_names import METRICS
 
 MOST_QUERIES = 200
 """Queries that have series of their own, oldest first; who has more has another way to look at them."""
 RATE_WINDOW_S = 60.0
-BATCH_S = (0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600)
-SCALING_S = (1, 2, 5, 10, 20, 30, 60, 120, 300)
-TICK_S = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
+BATCH_S = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0)
+SCALING_S = (1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 300.0)
+TICK_S = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+Labels = tuple[str, ...]
+"""Values of a metric's labels but the application, in their order."""
+Samples = dict[Labels, float]
 
 
 class _Pending(NamedTuple):
@@ -38,6 +56,40 @@ class _Pending(NamedTuple):
     at_s: float
     after: int
     action: str
+
+
+class _Durations:
+    """How often something took how long."""
+
+    def __init__(self, bounds: tuple[float, ...]) -> None:
+        self._bounds = bounds
+        self._counts = [0] * (len(bounds) + 1)
+        self._sum = 0.0
+
+    def add(self, seconds: float) -> None:
+        # A clock that was set makes no negative time.
+        seconds = max(0.0, seconds)
+        self._counts[bisect_left(self._bounds, seconds)] += 1
+        self._sum += seconds
+
+    def told(self) -> tuple[list[tuple[str, float]], float]:
+        """Counts up to each bound, and the sum."""
+        bounds = [*map(floatToGoString, self._bounds), "+Inf"]
+        return list(zip(bounds, map(float, accumulate(self._counts)), strict=True)), self._sum
+
+
+@dataclass(slots=True)
+class _Followed:
+    """What is remembered of one query while it runs."""
+
+    name: str
+    """As its series call it: of two queries of the same name, the second with the beginning of its id."""
+    batches: _Durations = field(default_factory=lambda: _Durations(BATCH_S))
+    batch: int | None = None
+    capacity: PresentCapacity = field(default_factory=PresentCapacity)
+    now: dict[str, float | None] = field(default_factory=dict)
+    judged: float = 0.0
+    late: float = 0.0
 
 
 class RunMetrics(Collector):
@@ -50,24 +102,15 @@ class RunMetrics(Collector):
         self._header: Header | None = None
         self._last: Tick | None = None
         self._rates = QueryRates()
-        self._rps: dict[tuple[str, str], float | None] = {}
+        self._busy = BusyShare(RATE_WINDOW_S)
+        self._busy_ratio: float | None = None
         self._counts: Counter[tuple[str, str]] = Counter()
-        self._sums: dict[str, float] = {"executor_seconds": 0.0, "violation_seconds": 0.0}
-        self._batches_seen: dict[str, int] = {}
+        """By metric and by the value of its label, if it has one."""
+        self._seconds = {"elastream_executor_seconds_total": 0.0, "elastream_slo_violation_seconds_total": 0.0}
+        self._queries: dict[str, _Followed] = {}
         self._pending: dict[str, _Pending] = {}
-        labels = ("application", "query")
-        self._batch_s = Histogram(
-            "elastream_batch_duration_seconds", "Trigger to commit of a batch.", labels, buckets=BATCH_S,
-            registry=self.registry,
-        )  # fmt: skip
-        self._scaling_s = Histogram(
-            "elastream_scaling_duration_seconds", "From a decision until all workers were there, or gone.",
-            ("application", "action"), buckets=SCALING_S, registry=self.registry,
-        )  # fmt: skip
-        self._tick_s = Histogram(
-            "elastream_tick_duration_seconds", "From the look to the end of the tick.", ("application",),
-            buckets=TICK_S, registry=self.registry,
-        )  # fmt: skip
+        self._scaling: dict[str, _Durations] = {}
+        self._tick_s = _Durations(TICK_S)
 
     def begin_run(self, header: Header) -> None:
         """A run begins."""
@@ -94,62 +137,140 @@ class RunMetrics(Collector):
 
     def _count(self, tick: Tick) -> None:
         now, decision, before = tick.observation, tick.decision, self._last
-        self._counts["ticks", ""] += 1
+        self._counts["elastream_ticks_total", ""] += 1
         for trouble in tick.troubles:
-            self._counts["errors", _stage_of(trouble)] += 1
+            self._counts["elastream_errors_total", _stage_of(trouble)] += 1
         if decision is not None:
-            changes = decision.changes(now) if now is not None else {}
-            action = "hold" if decision.kind == "hold" else "keep"
-            if changes:
-                action = "grow" if sum(after - first for first, after in changes.values()) > 0 else "shrink"
-            self._counts["decisions", action] += 1
+            self._counts["elastream_decisions_total", _action_of(decision, now)] += 1
+            if decision.kind == "hold":
+                self._counts["elastream_holds_total", _reason_of(decision, now)] += 1
             for guard in {note.guard for note in decision.adjustments}:
-                self._counts["adjustments", guard] += 1
+                self._counts["elastream_adjustments_total", guard] += 1
         if now is None:
             return
-        self._counts["gaps", ""] += any("events" in trouble and "lost" in trouble for trouble in now.troubles)
-        self._tick_s.labels(self._application()).observe(max(0.0, tick.at_s - now.at_s))
+        lost = any("events" in trouble and "lost" in trouble for trouble in now.troubles)
+        self._counts["elastream_telemetry_gaps_total", ""] += lost
+        self._tick_s.add(tick.at_s - now.at_s)
         if before is not None and before.observation is not None and (passed_s := tick.at_s - before.at_s) > 0:
-            self._sums["executor_seconds"] += count_paid(before.observation) * passed_s
-            self._sums["violation_seconds"] += passed_s * (before.observation.is_within_slo is False)
+            self._seconds["elastream_executor_seconds_total"] += count_paid(before.observation) * passed_s
+            broken = before.observation.is_within_slo is False
+            self._seconds["elastream_slo_violation_seconds_total"] += passed_s * broken
+        self._busy_ratio = self._busy.update(now)
         self._follow_changes(tick, now)
-        for query in living_queries(now):
+        queries = living_queries(now)
+        self._keep(queries)
+        for query in queries:
             self._follow(query, now)
-        living = {query.id for query in living_queries(now)}
-        for gone in self._batches_seen.keys() - living:
-            del self._batches_seen[gone]
 
     def _follow_changes(self, tick: Tick, now: Observation) -> None:
         for pool in now.pools:
             one = self._pending.get(pool.name)
             if one is not None and pool.ready == one.after and not pool.leaving:
-                self._scaling_s.labels(self._application(), one.action).observe(max(0.0, tick.at_s - one.at_s))
+                self._scaling.setdefault(one.action, _Durations(SCALING_S)).add(tick.at_s - one.at_s)
                 del self._pending[pool.name]
         for name, (first, after) in (tick.decision.changes(now) if tick.decision is not None else {}).items():
             self._pending[name] = _Pending(tick.at_s, after, "grow" if after > first else "shrink")
 
+    def _keep(self, queries: Sequence[Query]) -> None:
+        """Those that run, each by a name of its own: two samples with the same labels would spoil the whole answer."""
+        before, self._queries = self._queries, {}
+        taken: set[str] = set()
+        for query in queries:
+            name = query.name if query.name not in taken else f"{query.name} ({query.id[:8]})"
+            known = before.get(query.id)
+            self._queries[query.id] = known if known is not None and known.name == name else _Followed(name=name)
+            taken.add(name)
+
     def _follow(self, query: Query, now: Observation) -> None:
-        for total in ("arrived", "committed"):
-            self._rps[query.id, total] = self._rates.update(query, total, RATE_WINDOW_S)
+        known = self._queries[query.id]
+        known.now = {
+            "arrival": self._rates.update(query, "arrived", RATE_WINDOW_S),
+            "committed": self._rates.update(query, "committed", RATE_WINDOW_S),
+            "capacity": known.capacity.update(query, now),
+        }
+        if query.on_time is not None:
+            # What is overdue is reckoned from when it must have come; a counter that falls reads as a new start.
+            known.judged = max(known.judged, query.on_time.records)
+            known.late = max(known.late, query.on_time.records - query.on_time.within)
         batch = query.finished
-        if batch is not None and self._batches_seen.get(query.id) != batch.id:
-            if query.id in self._batches_seen:
-                self._batch_s.labels(self._application(), query.name).observe(max(0.0, batch.duration_s))
-            self._batches_seen[query.id] = batch.id
+        if batch is not None and known.batch != batch.id:
+            if known.batch is not None:
+                known.batches.add(batch.duration_s)
+            known.batch = batch.id
 
     def collect(self) -> Iterable[Metric]:
-        """Everything but histograms, which collect themselves."""
+        """Everything, as of the last tick."""
         with self._lock:
-            tick, header, counts, sums = self._last, self._header, dict(self._counts), dict(self._sums)
-            rps = dict(self._rps)
+            found = self._found()
+            histograms = self._histograms()
+            header, application = self._header, self._application()
+        for name, metric in METRICS.items():
+            labels = ("application", *metric.labels)
+            if metric.kind == "histogram":
+                histogram = HistogramMetricFamily(name, metric.says, labels=labels)
+                for values, durations in histograms.get(name, {}).items():
+                    buckets, total = durations.told()
+                    histogram.add_metric([application, *values], buckets=buckets, sum_value=total)
+                yield histogram
+            elif metric.kind == "info":
+                info = InfoMetricFamily(name.removesuffix("_info"), metric.says, labels=["application"])
+                if header is not None and found:
+                    facts = {"policy": header.policy, "version": header.elastream, "spark": header.spark or ""}
+                    info.add_metric([application], facts)
+                yield info
+            else:
+                family = (CounterMetricFamily if metric.kind == "counter" else GaugeMetricFamily)(
+                    name, metric.says, labels=labels
+                )
+                for values, number in found.get(name, {}).items():
+                    family.add_metric([application, *values], number)
+                yield family
+
+    def _histograms(self) -> dict[str, dict[Labels, _Durations]]:
+        return {
+            "elastream_batch_duration_seconds": {
+                (one.name,): one.batches for one in [*self._queries.values()][:MOST_QUERIES] if one.batch is not None
+            },
+            "elastream_scaling_duration_seconds": {(action,): one for action, one in self._scaling.items()},
+            "elastream_tick_duration_seconds": {(): self._tick_s},
+        }
+
+    def _found(self) -> dict[str, Samples]:
+        """Metric -> its samples, by the values of its labels."""
+        tick = self._last
         if tick is None:
-            return
-        now = tick.observation
-        application = self._application()
-        yield from _loop_families(tick, header, application, counts, sums)
-        if now is not None:
-            yield from _pool_families(now, application)
-            yield from _query_families(now, application, rps, tick)
+            return {}
+        found: dict[str, Samples] = {}
+        for (name, value), number in sorted(self._counts.items()):
+            found.setdefault(name, {})[(value,) if METRICS[name].labels else ()] = number
+        found |= {name: {(): seconds} for name, seconds in self._seconds.items()}
+        state = find_state(tick)
+        found["elastream_paused"] = {(): float(state in ("paused", "dry run"))}
+        found["elastream_degraded"] = {(): float(state in ("degraded", "blind"))}
+        if tick.observation is None:
+            return found
+        for name, number_or_none in _pool_values(tick.observation, self._busy_ratio):
+            if number_or_none is not None:
+                found[name] = {(): number_or_none}
+        for query in living_queries(tick.observation)[:MOST_QUERIES]:
+            known = self._queries[query.id]
+            for name, labels, value_or_none in _query_values(query, known):
+                if value_or_none is not None:
+                    found.setdefault(name, {})[known.name, *labels] = value_or_none
+        self._add_what_was_concluded(tick, tick.observation, found)
+        return found
+
+    def _add_what_was_concluded(self, tick: Tick, now: Observation, found: dict[str, Samples]) -> None:
+        names = {query.id: self._queries[query.id].name for query in living_queries(now)[:MOST_QUERIES]}
+        for one in tick.bottlenecks:
+            if one.query in names:
+                found.setdefault("elastream_limited", {})[names[one.query], one.kind] = 1.0
+        horizon_s = find_horizon(self._header.policy_settings) if self._header is not None else None
+        if tick.decision is not None and horizon_s is not None:
+            for query, rps in find_forecasts(tick.decision, living_queries(now)).items():
+                if query in names:
+                    samples = found.setdefault("elastream_forecast_records_per_second", {})
+                    samples[names[query], f"{horizon_s:g}"] = rps
 
 
 def _stage_of(trouble: str) -> str:
@@ -159,120 +280,54 @@ def _stage_of(trouble: str) -> str:
     return "other"
 
 
-def _loop_families(
-    tick: Tick, header: Header | None, application: str, counts: dict[tuple[str, str], int], sums: dict[str, float]
-) -> Iterator[Metric]:
-    told = (
-        ("ticks", "elastream_ticks", "Turns of the loop.", None),
-        ("decisions", "elastream_decisions", "Decisions, by what they do.", "action"),
-        ("adjustments", "elastream_adjustments", "Decisions that a guard changed.", "guard"),
-        ("errors", "elastream_errors", "What failed and was survived, by where.", "stage"),
-        ("gaps", "elastream_telemetry_gaps", "Looks at which events of Spark had been lost.", None),
-    )
-    for kind, name, says, label in told:
-        family = CounterMetricFamily(name, says, labels=["application", *([label] if label else [])])
-        found = {key[1]: value for key, value in counts.items() if key[0] == kind} or ({} if label else {"": 0})
-        for value, number in sorted(found.items()):
-            family.add_metric([application, *([value] if label else [])], number)
-        yield family
-    for key, name, says in (
-        ("executor_seconds", "elastream_executor_seconds", "Executor-seconds paid for, from request to end."),
-        ("violation_seconds", "elastream_slo_violation_seconds", "Time in which p95 was beyond the bound."),
-    ):
-        counter = CounterMetricFamily(name, says, labels=["application"])
-        counter.add_metric([application], sums[key])
-        yield counter
-    state = find_state(tick)
-    yield _gauge("elastream_paused", "1 while nothing is changed on somebody's word.", application,
-                 float(state in ("paused", "dry run")))  # fmt: skip
-    yield _gauge("elastream_degraded", "1 while something failed or nothing can be seen.", application,
-                 float(state in ("degraded", "blind")))  # fmt: skip
-    if header is not None:
-        info = InfoMetricFamily("elastream_build", "What decides, and which versions run.", labels=["application"])
-        facts = {"policy": header.policy, "version": header.elastream, "spark": header.spark or ""}
-        info.add_metric([application], facts)
-        yield info
+def _action_of(decision: Decision, now: Observation | None) -> Literal["grow", "shrink", "keep", "hold"]:
+    changes = decision.changes(now) if now is not None else {}
+    if changes:
+        return "grow" if sum(after - first for first, after in changes.values()) > 0 else "shrink"
+    return "hold" if decision.kind == "hold" else "keep"
 
 
-def _pool_families(now: Observation, application: str) -> Iterator[Metric]:
-    sizes = {
-        "wanted": ("decided on", [pool.wanted for pool in now.pools]),
-        "requested": ("that the cluster was asked for", [pool.requested for pool in now.pools]),
-        "ready": ("that can run tasks", [pool.ready for pool in now.pools]),
-        "leaving": ("on their way out", [pool.leaving for pool in now.pools]),
-    }
-    for name, (says, values) in sizes.items():
-        yield _gauge(f"elastream_executors_{name}", f"Executors {says}.", application, float(sum(values)))
-    if now.cluster_workers is not None:
-        yield _gauge("elastream_executors_room", "Executors that the cluster has room for.", application,
-                     float(now.cluster_workers))  # fmt: skip
+def _reason_of(decision: Decision, now: Observation | None) -> Literal["look", "lack", "failure", "unknown"]:
+    """Why a size stays though it may not be right: the look failed, signals lack in it, planning failed, or a number
+    that a policy needs is not known yet."""
+    if now is None:
+        return "look"
+    if decision.reason.startswith(("planning failed", "guard ")):
+        return "failure"
+    return "lack" if any(reason in decision.reason for reason in now.lacks.values()) else "unknown"
 
 
-def _query_families(
-    now: Observation, application: str, rps: dict[tuple[str, str], float | None], tick: Tick
-) -> Iterator[Metric]:
-    queries = living_queries(now)[:MOST_QUERIES]
-    gauges: dict[str, tuple[str, dict[str, float | None]]] = {
-        "elastream_backlog_records": ("Records that arrived and are in no committed batch.",
-                                      {query.id: query.backlog for query in queries}),
-        "elastream_backlog_age_seconds": ("Age of the oldest record that waits.",
-                                          {query.id: query.delay_to_come_s for query in queries}),
-        "elastream_arrival_records_per_second": ("Records that arrive.",
-                                                 {query.id: rps.get((query.id, "arrived")) for query in queries}),
-        "elastream_committed_records_per_second": ("Records that are committed.",
-                                                   {query.id: rps.get((query.id, "committed")) for query in queries}),
-        "elastream_slo_seconds": ("The bound on delay that is promised.",
-                                  {query.id: query.slo.delay_s if query.slo else None for query in queries}),
-        "elastream_trigger_interval_seconds": ("Time between batches.",
-                                               {query.id: query.trigger.interval_s for query in queries}),
-        "elastream_state_bytes": ("State of its stateful operators.",
-                                  {query.id: query.state.bytes.value if query.state and query.state.bytes else None
-                                   for query in queries}),
-        "elastream_partition_backlog_ratio": ("Largest backlog of a partition over their mean.",
-                                              {query.id: _ratio(query) for query in queries}),
-    }  # fmt: skip
-    for name, (says, values) in gauges.items():
-        family = GaugeMetricFamily(name, says, labels=["application", "query"])
-        for query in queries:
-            if (value := values[query.id]) is not None:
-                family.add_metric([application, query.name], value)
-        yield family
-    delay = GaugeMetricFamily("elastream_delay_seconds", "Arrival to commit, over the records of a window.",
-                              labels=["application", "query", "quantile"])  # fmt: skip
-    committed = CounterMetricFamily("elastream_committed_records", "Records in committed batches.",
-                                    labels=["application", "query"])  # fmt: skip
-    late = CounterMetricFamily("elastream_late_records", "Records that were judged and not in time.",
-                               labels=["application", "query"])  # fmt: skip
-    limited = GaugeMetricFamily("elastream_limited", "1 while something holds a query back that executors cannot help.",
-                                labels=["application", "query", "reason"])  # fmt: skip
-    for query in queries:
-        names = [application, query.name]
-        if query.delay is not None:
-            for quantile, value in (
-                ("0.5", query.delay.p50_s),
-                ("0.95", query.delay.p95_s),
-                ("0.99", query.delay.p99_s),
-            ):
-                delay.add_metric([*names, quantile], value)
-        done = [source.committed for source in query.sources]
-        if done and all(reading is not None for reading in done):
-            committed.add_metric(names, sum(reading.value for reading in done if reading is not None))
-        if query.on_time is not None:
-            late.add_metric(names, max(0.0, query.on_time.records - query.on_time.within))
-    by_id = {query.id: query.name for query in queries}
-    for one in tick.bottlenecks:
-        if one.query in by_id:
-            limited.add_metric([application, by_id[one.query], one.kind], 1.0)
-    yield from (delay, committed, late, limited)
+def _pool_values(now: Observation, busy_ratio: float | None) -> Iterator[tuple[str, float | None]]:
+    for name in ("wanted", "requested", "ready", "leaving"):
+        yield f"elastream_executors_{name}", float(sum(cast(int, getattr(pool, name)) for pool in now.pools))
+    yield "elastream_executors_room", now.cluster_workers
+    yield "elastream_busy_ratio", busy_ratio
+
+
+def _query_values(query: Query, known: _Followed) -> Iterator[tuple[str, Labels, float | None]]:
+    """Metric, labels beside the query, and the value where it is known."""
+    rates: Mapping[str, float | None] = known.now
+    done = [source.committed for source in query.sources]
+    slo, delay, state = query.slo, query.delay, query.state
+    is_known = bool(done) and None not in done
+    yield "elastream_backlog_records", (), query.backlog
+    yield "elastream_backlog_age_seconds", (), query.delay_to_come_s
+    yield "elastream_partition_backlog_ratio", (), _ratio(query)
+    for name in ("arrival", "committed", "capacity"):
+        yield f"elastream_{name}_records_per_second", (), rates.get(name)
+    yield "elastream_committed_records_total", (), sum(one.value for one in done if one) if is_known else None
+    yield "elastream_judged_records_total", (), None if query.on_time is None else known.judged
+    yield "elastream_late_records_total", (), None if query.on_time is None else known.late
+    if delay is not None:
+        for quantile, value in (("0.5", delay.p50_s), ("0.95", delay.p95_s), ("0.99", delay.p99_s)):
+            yield "elastream_delay_seconds", (quantile,), value
+    yield "elastream_slo_seconds", (), None if slo is None else slo.delay_s
+    yield "elastream_slo_ratio", (), None if slo is None else slo.share
+    yield "elastream_trigger_interval_seconds", (), query.trigger.interval_s
+    yield "elastream_state_bytes", (), None if state is None or state.bytes is None else state.bytes.value
 
 
 def _ratio(query: Query) -> float | None:
     parts = [backlog for source in query.sources for backlog in source.partition_backlogs or ()]
     total = sum(parts)
     return max(parts) * len(parts) / total if len(parts) > 1 and total > 0 else None
-
-
-def _gauge(name: str, says: str, application: str, value: float) -> GaugeMetricFamily:
-    family = GaugeMetricFamily(name, says, labels=["application"])
-    family.add_metric([application], value)
-    return family

@@ -9,7 +9,10 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from elastream.core.bottleneck import Bottleneck
 from elastream.core.decision import Adjustment, Decision
-from elastream.core.observation import FinishedBatch, KeyedState, Reading, Trigger
+from elastream.core.observation import FinishedBatch, KeyedState, Observation, Reading, Trigger
+from elastream.core.signals import Signal
+from elastream.core.slo import OnTime
+from elastream.service.metric_names import METRICS
 from elastream.service.metrics import RunMetrics
 from tests.unit.journal_samples import header, planner, tick
 from tests.unit.live_samples import run
@@ -21,7 +24,7 @@ Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 
 def begun() -> RunMetrics:
     metrics = RunMetrics()
-    metrics.begin_run(replace(header(planner()), name="shop"))
+    metrics.begin_run(replace(header(planner()), name="shop", policy_settings={"ahead_s": 120.0}))
     return metrics
 
 
@@ -41,29 +44,54 @@ def test_all_that_is_told_is_in_the_page_about_it_and_nothing_else() -> None:
         assert now is not None
         full = replace(
             now.queries[0],
+            name="clicks",
             trigger=Trigger(interval_s=10.0),
             state=KeyedState(bytes=Reading(1e6, now.at_s)),
-            finished=FinishedBatch(id=one.number, started_s=now.at_s - 3, ended_s=now.at_s),
+            finished=FinishedBatch(
+                id=one.number,
+                started_s=now.at_s - 3,
+                ended_s=now.at_s,
+                rows=1000 + 100 * one.number,
+                busy_s=1 + 0.1 * one.number,
+                driver_s=0.1,
+            ),
             sources=(
                 replace(now.queries[0].sources[0], partition_backlogs=(1.0, 3.0), backlog_age_s=Reading(3, now.at_s)),
             ),
         )
+        pools = (replace(now.pools[0], busy_slot_s=Reading(3.0 * now.at_s, now.at_s)),)
         note = Adjustment(guard="step-limit", pool="executors", before=9, after=8, reason="x")
         limit = Bottleneck(kind="hot-key", query=full.id, sentence="x")
         metrics.write(
             replace(
                 one,
-                observation=replace(now, queries=(full,), cluster_workers=12),
-                decision=Decision(allocation={"executors": 8}, reason="x", adjustments=(note,)),
+                observation=replace(now, queries=(full,), pools=pools, cluster_workers=12),
+                decision=Decision(
+                    allocation={"executors": 8}, reason="x", adjustments=(note,), evidence={"clicks/lasting_rps": 900.0}
+                ),
                 bottlenecks=(limit,),
                 troubles=("apply failed: no room",),
             )
         )
-        told |= {re.sub(r"_(bucket|count|sum|created)$", "", name) for name, _ in samples(metrics)}
+        told |= {re.sub(r"_(bucket|count|sum)$", "", name) for name, _ in samples(metrics)}
     metrics.write(kept(10, look(20.0, wanted=8, ready=8)))
-    told |= {re.sub(r"_(bucket|count|sum|created)$", "", name) for name, _ in samples(metrics)}
+    metrics.write(tick(11, look(25.0), Decision.hold(look(25.0), "the backlog is not known")))
+    told |= {re.sub(r"_(bucket|count|sum)$", "", name) for name, _ in samples(metrics)}
 
-    assert told == set(re.findall(r"^\| `(elastream_\w+)` \|", DOCS.read_text(encoding="utf-8"), re.M))
+    assert told == METRICS.keys()
+
+
+def test_the_page_about_it_says_of_each_what_the_answer_says() -> None:
+    rows = re.findall(r"^\| `(elastream_\w+)` \| ([^|]*)\| ([^|]*) \|$", DOCS.read_text(encoding="utf-8"), re.M)
+
+    told = {
+        name: (
+            ", ".join(one.labels),
+            f"{'histogram: ' * (one.kind == 'histogram')}{one.says[0].lower()}{one.says[1:-1]}",
+        )
+        for name, one in METRICS.items()
+    }
+    assert {name: (labels.strip(), says) for name, labels, says in rows} == told
 
 
 def test_series_of_a_query_end_with_it() -> None:
@@ -141,3 +169,58 @@ def test_the_application_is_called_by_its_name() -> None:
     metrics.write(calm([1])[0])
 
     assert 'elastream_ticks_total{application="shop"}' in metrics.scrape().decode()
+
+
+def test_two_queries_of_one_name_have_series_of_their_own() -> None:
+    metrics = begun()
+    pair = (query(5.0), replace(query(5.0), id="f00dcafe-2"))
+    metrics.write(kept(1, look(5.0, *pair)))
+
+    found = {dict(labels)["query"] for name, labels in samples(metrics) if name == "elastream_backlog_records"}
+    assert found == {"clicks", "clicks (f00dcafe)"}
+
+
+def test_batches_of_a_query_are_forgotten_with_it() -> None:
+    metrics = begun()
+    for number in (1, 2, 3):
+        done = FinishedBatch(id=number, started_s=0.0, ended_s=4.0)
+        metrics.write(kept(number, look(5.0 * number, replace(query(5.0 * number), finished=done))))
+    assert samples(metrics)["elastream_batch_duration_seconds_count", (("query", "clicks"),)] == 2.0
+
+    metrics.write(kept(4, look(20.0, query(20.0, name="other"))))
+
+    assert not [name for name, labels in samples(metrics) if ("query", "clicks") in labels]
+
+
+@pytest.mark.parametrize(
+    ("now", "reason", "label"),
+    [
+        (None, "no look at spark: gone", "look"),
+        (look(5.0), "the arrival rate is not known", "unknown"),
+        (replace(look(5.0), lacks={Signal.WORKER_CPU: "events were lost"}), "it needs: events were lost", "lack"),
+        (look(5.0), "planning failed: ZeroDivisionError", "failure"),
+    ],
+)
+def test_holds_are_counted_by_what_is_missing(now: Observation | None, reason: str, label: str) -> None:
+    metrics = begun()
+    metrics.write(tick(1, now, Decision.hold(look(5.0), reason)))
+
+    assert samples(metrics)["elastream_holds_total", (("reason", label),)] == 1.0
+
+
+def test_late_records_never_become_fewer() -> None:
+    metrics = begun()
+    for number, (records, within) in enumerate([(100.0, 80.0), (95.0, 80.0)], 1):
+        one = replace(query(5.0 * number), on_time=OnTime(records=records, within=within))
+        metrics.write(kept(number, look(5.0 * number, one)))
+
+    assert samples(metrics)["elastream_late_records_total", (("query", "clicks"),)] == 20.0
+
+
+def test_the_rate_to_prepare_for_is_told_with_how_far_the_policy_looks() -> None:
+    metrics = begun()
+    now = look(5.0)
+    metrics.write(tick(1, now, Decision.keep(now, "x", {"clicks/lasting_rps": 700.0, "clicks/arrival_rps": 100.0})))
+
+    key = "elastream_forecast_records_per_second", (("horizon", "120"), ("query", "clicks"))
+    assert samples(metrics)[key] == 700.0
