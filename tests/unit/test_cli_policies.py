@@ -56,3 +56,13 @@ def test_who_is_misled_on_micro_batches_and_by_how_much_is_a_column(capsys: pyte
     assert "python -m experiments.micro_batches" in shown
     assert main(["policies", "hpa-80"]) == 0
     assert f"on micro-batches: {every['hpa-80']}" in " ".join(capsys.readouterr().out.split())
+
+
+def test_no_word_is_cut_on_a_narrow_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    assert main(["policies"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert not [line for line in lines if "\N{HORIZONTAL ELLIPSIS}" in line]
+    assert max(map(len, lines)) <= 60

@@ -133,7 +133,8 @@ def _table(first: str, *others: str) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column(first, no_wrap=True)
     for heading in others:
-        table.add_column(heading)
+        # A word that is wider than its column is broken: on narrow terminals its end would be missing.
+        table.add_column(heading, overflow="fold")
     return table
 
 
