@@ -98,7 +98,7 @@ def test_the_header_says_how_the_run_was_set_up(tmp_path: Path) -> None:
 
     found = read(tmp_path).header
 
-    assert (found.schema, found.application, found.spark) == (3, "app-1", "4.2.0")
+    assert (found.schema, found.application, found.spark) == (4, "app-1", "4.2.0")
     assert (found.policy, found.policy_settings) == ("by-arrival", {"rps_per_worker": 100.0, "interval_s": 10.0})
     assert found.guards == {"step_limit": {"up": 3, "down": None}, "bounds": {}}
     assert (found.platform, set(found.provides)) == ("rates", set(Rates.provides))

@@ -170,18 +170,18 @@ def test_a_header_that_lacks_something_is_one_line(file: Path) -> None:
 
 
 def test_a_newer_schema_is_refused_with_what_to_do(file: Path) -> None:
-    rewrite(file, schema=4)
+    rewrite(file, schema=5)
 
-    with pytest.raises(JournalError, match=r"schema 4, .* reads up to 3; read it with the version that wrote it"):
+    with pytest.raises(JournalError, match=r"schema 5, .* reads up to 4; read it with the version that wrote it"):
         read(file)
 
 
 def test_an_older_schema_is_upgraded_line_by_line(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = list(read(file).ticks)
     file.write_text(file.read_text().replace('"number"', '"nr"'))
-    monkeypatch.setattr(journal_format, "SCHEMA", 4)
+    monkeypatch.setattr(journal_format, "SCHEMA", 5)
     monkeypatch.setitem(
-        journal_format.UPGRADES, 3, lambda line: {"number" if key == "nr" else key: v for key, v in line.items()}
+        journal_format.UPGRADES, 4, lambda line: {"number" if key == "nr" else key: v for key, v in line.items()}
     )
 
     assert list(read(file).ticks) == expected
@@ -197,9 +197,9 @@ def test_a_promise_of_the_first_schema_is_a_bound_for_95_of_100_records(file: Pa
 
 
 def test_a_schema_without_upgrade_is_refused(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(journal_format, "SCHEMA", 4)
+    monkeypatch.setattr(journal_format, "SCHEMA", 5)
 
-    with pytest.raises(JournalError, match="journal schema 3 is too old to be read; the present one is 4"):
+    with pytest.raises(JournalError, match="journal schema 4 is too old to be read; the present one is 5"):
         read(file)
 
 

@@ -64,6 +64,10 @@ NOT_EVERYWHERE: dict[str, Entry] = {
         f"Delay.{name}": only(FAST, JOIN, otherwise=NO_DELAY)
         for name in ("at_s", "window_s", "records", "p50_s", "p95_s", "p99_s", "max_s")
     },
+    **{
+        name: nowhere("nobody asked anything of the loop")
+        for name in ("Control.mode", "Control.bounds", "Control.size", "HeldSize.workers", "HeldSize.until_utc_s")
+    },
     **{f"{name}": nowhere(NO_PROMISE) for name in ("Slo.delay_s", "Slo.share", "OnTime.records", "OnTime.within")},
 }
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from elastream.attachment.handle import Attachment, LivePlatform
 from elastream.config import Resolution, Settings, resolve
+from elastream.core.control import Control
 from elastream.core.errors import ElastreamError, JournalError
 from elastream.core.extras import MissingExtra
 from elastream.core.log import log
@@ -17,9 +18,10 @@ from elastream.core.observation import Observation
 from elastream.core.protocols import Journal, Platform, Policy
 from elastream.journal.background_writer import BackgroundRecorder
 from elastream.journal.format import Header, describe
-from elastream.journal.resume import last_size, resume
+from elastream.journal.resume import last_control, last_size, resume
 from elastream.journal.writer import Recorder
 from elastream.loop.clock import SystemClock
+from elastream.loop.control_desk import ControlDesk
 from elastream.loop.controller import Controller, checked
 from elastream.loop.outside_text import sanitize_observation
 from elastream.loop.planner import Planner
@@ -89,8 +91,9 @@ def build(
     first = _first_look(platform)
     seen = None if isinstance(first, Exception) else first
     log.info("%s", checked(planner, platform, settings.policy, seen, settings.tick_s))
+    desk = ControlDesk(_standing(settings))
     controller = Controller(
-        platform=platform, planner=planner, clock=clock, tick_s=settings.tick_s, max_age_s=settings.max_age_s
+        platform=platform, planner=planner, clock=clock, tick_s=settings.tick_s, max_age_s=settings.max_age_s, desk=desk
     )
     attachment = Attachment(controller, clock, settings.policy, platform, forget)
     header = describe(
@@ -106,7 +109,7 @@ def build(
     )
     recorders = _recorders(planner, settings, header, platform, first)
     controller.journals = [*recorders, SloLog(), *journals]
-    server = _serve_page(settings, header, seen)
+    server = _serve_page(settings, header, seen, desk)
     if server is not None:
         controller.journals.append(server)
         attachment.page = server.address
@@ -130,21 +133,44 @@ def _recorders(
         return []
 
 
-def _serve_page(settings: Settings, header: Header, first: Observation | None) -> PageServer | None:
+def _standing(settings: Settings) -> Control | None:
+    """What people had asked of the run before, which a driver that was started again goes on with.
+
+    Without a token nobody could take it back at the page: then it begins as configured, and says so.
+    """
+    folder = settings.journal.folder
+    past = None if folder is None else last_control(folder)
+    if past is None or not (told := past.sentence()):
+        return None
+    if settings.page.token is None or not settings.page.serve:
+        log.warning(
+            "the run before was left under control (%s); without page.token this one begins as configured", told
+        )
+        return None
+    log.warning("goes on as the run before was left at its page: %s", told)
+    return past
+
+
+def _serve_page(settings: Settings, header: Header, first: Observation | None, desk: ControlDesk) -> PageServer | None:
     """The server of the page, if one is wanted. Who cannot have one goes on without."""
     if not settings.page.serve:
         return None
     try:
         # Brought by an extra.
+        from elastream.service.place import PagePlace
         from elastream.service.server import PageServer
 
-        server = PageServer(PageFeed(), port=settings.page.port, history=settings.journal.folder)
+        given = settings.page
+        place = PagePlace(host=given.host, port=given.port, names=given.names, token=given.token)
+        server = PageServer(PageFeed(), place=place, history=settings.journal.folder, desk=desk)
     except (ElastreamError, ModuleNotFoundError) as wrong:
         reason = MissingExtra("it", "starlette") if isinstance(wrong, ModuleNotFoundError) else wrong
         log.warning("no page is served: %s", reason)
         return None
     server.begin_run(replace(header, application=first.application if first else None))
     log.info("the page of this run: %s", server.start().address)
+    if given.token is not None:
+        log.info("the token that controls it lies in %s", given.token.expanduser().absolute())
     return server
 
 

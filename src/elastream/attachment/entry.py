@@ -54,8 +54,9 @@ def attach(
     them, over which everything else wins (PyYAML comes with `elastream[cli]`). A second attach to the same application
     returns the first one's handle, and says so if it asks for something else; where the first one's loop has failed, it
     begins anew. `page` serves a page that shows the run, on this port if it is a number; its address is in the handle
-    (`.page`). `emulated` says in words that slots only pretend to work (the laboratory's capacity): their processor
-    use then says nothing, busy slots stand in, and the words are recorded.
+    (`.page`); with `page__token="FILE"` whoever has the token in that file may control the run there. `emulated` says
+    in words that slots only pretend to work (the laboratory's capacity): their processor use then says nothing, busy
+    slots stand in, and the words are recorded.
     """
     conf = _elastream_conf(spark)
     # Before anything is told: what is secret in this application is so in its journal, its log and its errors.

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from elastream.core.control import Asked, Intervention
 from elastream.core.errors import spell_error
-from elastream.core.guards.pause import Pause
 from elastream.core.log import log
 from elastream.core.protocols import Platform
 from elastream.core.sanitizer import sanitizer
@@ -71,7 +71,7 @@ class Attachment:
         last = self._controller.last
         pool = last.observation.pools[0] if last and last.observation and last.observation.pools else None
         return Status(
-            state=self._state,
+            state="paused" if self._state == "running" and self._is_paused else self._state,
             policy=self._policy,
             ticks=last.number if last else 0,
             wanted=pool.wanted if pool else None,
@@ -85,13 +85,18 @@ class Attachment:
             troubles=last.troubles if last else (),
         )
 
+    @property
+    def _is_paused(self) -> bool:
+        """By whomever: the application, or somebody at the page."""
+        return self._controller.desk.wanted.mode in ("paused", "dry-run")
+
     def is_over(self) -> bool:
         """Whether it no longer looks after its application: that has ended, it was detached, or its loop has failed."""
         self._notice_end()
-        return self._state not in ("running", "paused")
+        return self._state != "running"
 
     def _notice_end(self) -> None:
-        if self._state in ("running", "paused") and self._platform.has_ended():
+        if self._state == "running" and self._platform.has_ended():
             self._state = "ended"
 
     def _why(self) -> str:
@@ -104,15 +109,15 @@ class Attachment:
 
     def pause(self, mode: Literal["paused", "dry-run"] = "paused") -> None:
         """Go on looking and saying what would be done, and change nothing."""
-        if self._state == "running":
-            self._controller.planner.add_guard("pause", Pause(mode=mode))
-            self._state = "paused"
+        self._ask("pause" if mode == "paused" else "dry-run")
 
     def resume(self) -> None:
         """Change executors again."""
-        if self._state == "paused":
-            self._controller.planner.remove_guard("pause")
-            self._state = "running"
+        self._ask("resume")
+
+    def _ask(self, what: Asked) -> None:
+        if self._state == "running":
+            self._controller.desk.ask(Intervention(asked=what, who="the application", utc_s=self._clock.utc_s()))
 
     def detach(self) -> None:
         """End the loop; executors stay as they are."""
@@ -120,7 +125,7 @@ class Attachment:
         self._clock.wake()
         if threading.current_thread() is not self._thread and self._thread.is_alive():
             self._thread.join(timeout=10.0)
-        if self._state in ("running", "paused"):
+        if self._state == "running":
             self._state = "detached"
         self._forget(self)
 

@@ -34,6 +34,11 @@ def _none_or(value: object) -> object:
     return None if isinstance(value, str) and value.strip().lower() in ("none", "null", "") else value
 
 
+def _split(value: object) -> object:
+    """`a.example,b.example` in properties and the environment."""
+    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+
 Seconds = Annotated[float, BeforeValidator(lambda v: _number(v, ("", "s"), "a duration such as 15 or 5m")), Field(gt=0)]
 Count = Annotated[int, BeforeValidator(lambda v: _number(v, ("",), "a whole number"))]
 Share = Annotated[float, BeforeValidator(lambda v: _number(v, ("", "%"), "a share such as 0.99 or 99%"))]
@@ -89,12 +94,31 @@ class JournalSettings(_Section):
 
 
 class PageSettings(_Section):
-    """The page that shows the run while it goes on."""
+    """The page that shows the run while it goes on, and may control it."""
 
-    serve: bool = Field(default=False, description="serve it on this machine's loopback address")
+    serve: bool = Field(default=False, description="serve it")
+    host: str = Field(
+        default="127.0.0.1",
+        min_length=1,
+        description="address that it is served on; one that others can reach needs a token, for looking too",
+    )
+    names: Annotated[tuple[str, ...], BeforeValidator(_split)] = Field(
+        default=(), description="other names that it may be asked by, such as that of a proxy; others are refused"
+    )
+    token: Annotated[Path | None, Nothing] = Field(
+        default=None,
+        description="file with the token that controls the run from the page, for its owner alone; made if there is "
+        "none; none: the page only shows",
+    )
     port: Annotated[Annotated[Count, Field(ge=1, le=65535)] | None, Nothing] = Field(
         default=None, description="its port; none: 8620, or the next that is free"
     )
+
+    @model_validator(mode="after")
+    def _is_guarded(self) -> "PageSettings":
+        if self.token is None and self.host not in ("localhost", "::1") and not self.host.startswith("127."):
+            raise ValueError(f"host {self.host} can be reached by others, who need a token to look: set page.token too")
+        return self
 
 
 class Kafka(_Section):

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from elastream.core.control import Control
 from elastream.core.signals import Signal
 from elastream.core.slo import OnTime, Slo
 from elastream.core.topology import Topology
@@ -342,6 +343,8 @@ class Observation:
     """Signals that the platform provides and cannot fill as of this look, with the reason."""
     troubles: tuple[str, ...] = ()
     """What went wrong with looking, a sentence for each, though there is a look."""
+    control: Control = Control()
+    """What people have asked of the loop, as it stands; the bounds of the pools are theirs then."""
 
     def pool(self, name: str) -> Pool:
         """The pool of that name."""

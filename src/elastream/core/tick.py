@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from elastream.core.bottleneck import Bottleneck
+from elastream.core.control import Intervention
 from elastream.core.decision import Decision
 from elastream.core.observation import Observation
 
@@ -22,6 +23,8 @@ class Tick:
     """What failed and was survived, one sentence each."""
     bottlenecks: tuple[Bottleneck, ...] = ()
     """What keeps queries back that executors cannot help."""
+    interventions: tuple[Intervention, ...] = ()
+    """What people have asked of the loop since the tick before."""
 
     def limits(self) -> list[str]:
         """A sentence for each bottleneck that no guard tells of already."""

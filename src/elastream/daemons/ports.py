@@ -2,6 +2,7 @@
 
 import contextlib
 import socket
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -52,6 +53,25 @@ def listens(owner: Process, port: int) -> bool:
         if state == _LISTENING and int(local.rpartition(":")[2], 16) == port
     }
     return not sockets.isdisjoint(_open_files(owner.pid))
+
+
+def connection_owner(address: str, port: int, to_port: int) -> int | None:
+    """The user who holds the other end of an IPv4 connection to a port of this machine; None if it is not known.
+
+    It is known of processes of this machine, where the system tells of them.
+    """
+    try:
+        # As the kernel writes it: the bytes of the address in the machine's order.
+        number = int.from_bytes(socket.inet_aton(address), sys.byteorder)
+    except OSError:
+        return None
+    # A program that speaks both versions of IP has the same at the end of a longer address.
+    theirs, ours = f"{number:08X}:{port:04X}", f":{to_port:04X}"
+    for family in ("tcp", "tcp6"):
+        for _, local, remote, _, *rest in map(str.split, _read(PROC / "net" / family).splitlines()[1:]):
+            if local.endswith(theirs) and remote.endswith(ours):
+                return int(rest[3])
+    return None
 
 
 def _open_files(pid: int) -> Iterator[str]:

@@ -98,10 +98,12 @@ class RunView(Journal, Protocol):
         """From now on the load's time passes."""
 
 
-def run_live(setup: LiveSetup, folder: Path, view: RunView, *, page: bool = False) -> LiveResult:
+def run_live(
+    setup: LiveSetup, folder: Path, view: RunView, *, page: bool = False, page_token: Path | None = None
+) -> LiveResult:
     """Start a cluster, run the query under the policy until its input ends, judge the output, keep the results.
 
-    With `page`, a page that shows the run is served while it goes on.
+    With `page`, a page that shows the run is served while it goes on; who has the token may control it there.
     """
     experiment, subject = setup.experiment, setup.subject
     series = RunSeries(tick_s=experiment.tick_s)
@@ -124,11 +126,14 @@ def run_live(setup: LiveSetup, folder: Path, view: RunView, *, page: bool = Fals
             journal__folder=str(folder / JOURNAL),
             emulated=setup.capacity.note() if setup.capacity else None,
             page=page,
+            page__token=page_token,
             **promised,
             **subject.settings,
         )
         if isinstance(handle, Attachment) and handle.page is not None:
             view.note("the run as a page, while it goes on: ", [handle.page])
+            if page_token is not None:
+                view.note("the token that controls it lies in ", [str(page_token.expanduser().absolute())])
         try:
             view.begin(f"waiting until there are {setup.start} executors")
             _await_start(setup, handle)

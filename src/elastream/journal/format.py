@@ -1,6 +1,6 @@
 """How a run is written down: JSON lines. A header, what the planner remembered, then one line per tick.
 
-    {"schema":3,"application":...}     how the run was set up
+    {"schema":4,"application":...}     how the run was set up
     {"dropped":{"files":2,...}}        what was dropped to stay within the bytes allowed; absent if nothing was
     {"snapshot":{...}}                 what was remembered before the first tick below; absent if nothing was
     {"number":1,"observation":...}     one tick, with everything needed to plan it again
@@ -30,7 +30,7 @@ from elastream.core.tick import Tick
 from elastream.core.topology import Topology
 from elastream.loop.planner import Planner
 
-SCHEMA = 3
+SCHEMA = 4
 
 Line = dict[str, Any]
 """One line, parsed."""
@@ -45,11 +45,12 @@ def _with_share(line: Line) -> Line:
 
 
 def _as_it_is(line: Line) -> Line:
-    """Schema 2 had a time per reading in snapshots, which can still be read, and no bound on its bytes."""
+    """Schema 2 had a time per reading in snapshots, which can still be read, and no bound on its bytes. Schema 3 knew
+    nothing of what people ask of a loop, without which it cannot be planned again."""
     return line
 
 
-UPGRADES: dict[int, Callable[[Line], Line]] = {1: _with_share, 2: _as_it_is}
+UPGRADES: dict[int, Callable[[Line], Line]] = {1: _with_share, 2: _as_it_is, 3: _as_it_is}
 """Schema -> what makes a line of it (header, snapshot or tick) one of the next schema."""
 
 
@@ -107,6 +108,12 @@ class Header:
     at the end of the file before this one, or nowhere."""
     notes: tuple[str, ...] = ()
     """What must stand beside every figure and picture of the run."""
+
+    @property
+    def pause(self) -> str | None:
+        """How the run was told at its start to change nothing; None if it was not."""
+        guard = self.guards.get("pause")
+        return None if guard is None else str(guard.get("mode", "paused"))
 
     @property
     def run(self) -> tuple[str | None, str]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from itertools import chain
 from pathlib import Path
 
+from elastream.core.control import Control
 from elastream.core.decision import Decision
 from elastream.core.errors import JournalError, clip, spell_error
 from elastream.core.observation import Observation
@@ -61,6 +62,18 @@ def last_size(path: Path) -> int | None:
                 return sum(looks[-1][1].allocation.values())
     except Exception:
         # Why it cannot be read is told when a planner should go on from it.
+        return None
+    return None
+
+
+def last_control(path: Path) -> Control | None:
+    """What people had asked of the loop at the end of what is recorded at `path`; None if nothing can be told."""
+    try:
+        for part in reversed(_own_parts(path)):
+            if looks := _looks([part]):
+                return looks[-1][0].control
+    except Exception:
+        # As above.
         return None
     return None
 

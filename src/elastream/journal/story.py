@@ -41,6 +41,8 @@ class _Group:
     ticks: int = 0
     ready_after_s: float | None = None
     overtaken: bool = False
+    said: Line | None = None
+    """What people asked ahead of a tick, in the place of ticks."""
 
     @property
     def is_open(self) -> bool:
@@ -61,6 +63,8 @@ class _Group:
             self.ready_after_s = at_s - self.first.at_s
 
     def line(self) -> Line:
+        if self.said is not None:
+            return self.said
         decision = self.first.decision
         return Line(
             what=_what(self.first, self.changes),
@@ -100,6 +104,8 @@ class StoryFold:
         if tick.observation is not None:
             for group in self._waiting:
                 group.look(tick.observation, tick.at_s)
+        if tick.interventions:
+            self._waiting.append(_Group(key=None, first=tick, last=tick, changes={}, said=_asked_line(tick)))
         changes = tick.decision.changes(tick.observation) if tick.decision and tick.observation else {}
         key = _key(tick, changes)
         if not self._waiting or self._waiting[-1].key != key:
@@ -138,6 +144,18 @@ def begin_line(header: Header, tick: Tick) -> Line:
         sizes=now.wanted() if now else {},
         changes={},
         reason=f"policy {header.policy} on {header.platform}{application}, a look every {header.tick_s:g} s",
+    )
+
+
+def _asked_line(tick: Tick) -> Line:
+    return Line(
+        what="asked",
+        number=tick.number,
+        at_s=tick.at_s,
+        utc_s=tick.interventions[0].utc_s,
+        sizes={},
+        changes={},
+        reason="; ".join(one.sentence() for one in tick.interventions),
     )
 
 

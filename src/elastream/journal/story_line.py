@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
-What = Literal["start", "change", "keep", "hold", "blind"]
-"""start: a run begins. change: the target changes. keep, hold: it stays, being right or for lack of knowledge.
-blind: the application could not be looked at."""
+What = Literal["start", "asked", "change", "keep", "hold", "blind"]
+"""start: a run begins. asked: somebody asked something of the loop. change: the target changes. keep, hold: it stays,
+being right or for lack of knowledge. blind: the application could not be looked at."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +62,8 @@ class Line:
         match self.what:
             case "start":
                 return f"{datetime.fromtimestamp(self.utc_s, UTC):%Y-%m-%d} a run begins"
+            case "asked":
+                return "asked"
             case "change":
                 return ", ".join(f"{pool} {before} -> {after}" for pool, (before, after) in self.changes.items())
             case "keep":

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from elastream.core.credible import credible
 from elastream.core.decision import Decision
-from elastream.core.errors import JournalError, ObservationFailed
+from elastream.core.errors import BadInput, JournalError, ObservationFailed
 from elastream.core.observation import Observation
 from elastream.core.tick import Tick
 from elastream.journal.format import Header
@@ -35,10 +35,12 @@ def believe(tick: Tick, max_age_s: float, where: str) -> Tick:
         now = None if tick.observation is None else _believe_look(tick.observation, max_age_s)
         if tick.decision is not None:
             _check_decision(tick.decision, now)
+        for asked in tick.interventions:
+            asked.check()
         for one in tick.bottlenecks:
             if one.useful_slots is not None and not 0 <= one.useful_slots < math.inf:
                 raise ValueError(f"{one.useful_slots} useful slots")
-    except (ValueError, ObservationFailed) as wrong:
+    except (ValueError, ObservationFailed, BadInput) as wrong:
         raise JournalError(f"{where}: a tick that cannot be: {wrong}") from None
     return tick if now is tick.observation else replace(tick, observation=now)
 
@@ -62,6 +64,7 @@ def is_deep(value: object) -> bool:
 def _believe_look(now: Observation, max_age_s: float) -> Observation:
     if not (abs(now.at_s) < _LONGEST_S and 0 <= now.utc_s <= _LAST_UTC_S):
         raise ValueError(f"a look of at_s {now.at_s}, utc_s {now.utc_s}")
+    now.control.check()
     names = [pool.name for pool in now.pools]
     if len(set(names)) < len(names):
         raise ValueError(f"two pools of one name among {', '.join(names)}")

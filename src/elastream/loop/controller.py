@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
+from elastream.core.control import Control, Intervention
 from elastream.core.credible import credible
 from elastream.core.decision import Decision
 from elastream.core.errors import ObservationFailed
@@ -16,6 +17,7 @@ from elastream.core.needs import find_caution, find_lack, find_slowness, find_st
 from elastream.core.observation import Observation
 from elastream.core.protocols import Clock, Journal, Platform
 from elastream.core.tick import Tick
+from elastream.loop.control_desk import ControlDesk, put_under
 from elastream.loop.outside_text import sanitize_observation, sanitize_tick
 from elastream.loop.planner import Planner, TickPlan
 
@@ -35,6 +37,7 @@ class Controller:
         tick_s: float,
         max_age_s: float | None = None,
         journals: Sequence[Journal] = (),
+        desk: ControlDesk | None = None,
     ) -> None:
         self.platform = platform
         self.planner = planner
@@ -43,6 +46,8 @@ class Controller:
         # One missed look is bearable; what is older than three ticks says nothing about now.
         self.max_age_s = max_age_s if max_age_s is not None else 3 * tick_s
         self.journals = journals
+        self.desk = desk or ControlDesk()
+        """Where people ask something of this loop."""
         self.last: Tick | None = None
         """The last tick."""
         self._number = 0
@@ -97,7 +102,8 @@ class Controller:
 
     def tick(self) -> Tick:
         """Look once, decide, apply, tell."""
-        now, planned, troubles = self._look_and_plan()
+        control, interventions = self._fetch_control()
+        now, planned, troubles = self._look_and_plan(control)
         if self._overrun is not None:
             troubles += (self._overrun,)
         decision = planned.decision if planned is not None else None
@@ -113,6 +119,7 @@ class Controller:
                 decision=decision,
                 troubles=troubles,
                 bottlenecks=planned.bottlenecks if planned is not None else (),
+                interventions=interventions,
             )
         )
         self.last = tick
@@ -127,9 +134,16 @@ class Controller:
             except Exception as error:
                 log.warning("%s", _journal_trouble(journal, error))
 
-    def _look_and_plan(self) -> tuple[Observation | None, TickPlan | None, tuple[str, ...]]:
+    def _fetch_control(self) -> tuple[Control, tuple[Intervention, ...]]:
+        control, interventions = self.desk.fetch(self.clock.utc_s())
+        for one in interventions:
+            log.warning("%s", one.sentence())
+        return control, interventions
+
+    def _look_and_plan(self, control: Control) -> tuple[Observation | None, TickPlan | None, tuple[str, ...]]:
         try:
             now = sanitize_observation(credible(self.platform.observe(), self.max_age_s))
+            now = put_under(now, control)
             self._check_progress(now)
         except Exception as error:
             trouble = f"no look at {self.platform.name}: {error}"

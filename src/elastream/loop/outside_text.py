@@ -32,6 +32,7 @@ def sanitize_tick(tick: Tick) -> Tick:
         decision=None if tick.decision is None else _decision(tick.decision, fit),
         troubles=tuple(map(fit.line, tick.troubles)),
         bottlenecks=tuple(_bottleneck(one, fit) for one in tick.bottlenecks),
+        interventions=tuple(replace(one, who=fit.line(one.who)) for one in tick.interventions),
     )
 
 

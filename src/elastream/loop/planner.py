@@ -17,10 +17,11 @@ from elastream.core.bottleneck import Bottleneck, find_bottlenecks
 from elastream.core.decision import Decision
 from elastream.core.errors import spell_error
 from elastream.core.guards import Guards, in_order
+from elastream.core.guards.pause import Pause
 from elastream.core.knowledge import Knowledge
 from elastream.core.needs import find_lack
 from elastream.core.observation import Observation
-from elastream.core.protocols import Guard, Policy
+from elastream.core.protocols import Policy
 from elastream.core.signals import Signal
 
 _DECISION = TypeAdapter(Decision | None)
@@ -119,16 +120,6 @@ class Planner:
         self._memory = carry_over(past._memory)
         return True
 
-    def add_guard(self, name: str, guard: Guard[Any]) -> None:
-        """Put a guard in its place, from the next look on."""
-        # The memory first: a tick that runs meanwhile in another thread sees either guards, never one without memory.
-        self._guard_memory = {**self._guard_memory, name: guard.start()}
-        self.guards = in_order({**self.guards, name: guard})
-
-    def remove_guard(self, name: str) -> None:
-        """Take a guard away, from the next look on."""
-        self.guards = {other: guard for other, guard in self.guards.items() if other != name}
-
     def _proposed(self, now: Observation) -> Decision:
         """What the policy says, or said when it was last due."""
         self._memory = self.policy.learn(self._memory, now, self.last)
@@ -159,15 +150,24 @@ class Planner:
 
     def _guarded(self, decision: Decision, now: Observation, failed: dict[str, str]) -> Decision:
         """What all guards make of a decision. One that fails holds, and those after it have their say on that."""
-        for name, guard in self.guards.items():
+        for name, guard in _with_pause(self.guards, now).items():
             if name not in failed:
                 try:
-                    decision = _sound(guard.adjust(decision, now, self.known, self._guard_memory[name]), now)
+                    decision = _sound(guard.adjust(decision, now, self.known, self._guard_memory.get(name)), now)
                     continue
                 except Exception as error:
                     failed[name] = _failure(name, error)
             decision = Decision.hold(now, failed[name])
         return decision
+
+
+def _with_pause(guards: Guards, now: Observation) -> Guards:
+    """The guards as people want them as of this look: with a pause, or without the one that was configured."""
+    mode = now.control.mode
+    if mode is None:
+        return guards
+    others = {name: guard for name, guard in guards.items() if name != "pause"}
+    return others if mode == "running" else in_order({**others, "pause": Pause(mode=mode)})
 
 
 def _with_note(decision: object) -> object:

@@ -34,7 +34,7 @@ from elastream.evaluation.predictions import find_forecasts, find_horizon
 from elastream.evaluation.present import BusyShare, PresentCapacity
 from elastream.evaluation.rates import QueryRates
 from elastream.journal.format import Header
-from elastream.render.page.moment import find_state
+from elastream.render.page.moment import find_pause, find_state
 from elastream.service.metric_names import METRICS
 
 MOST_QUERIES = 200
@@ -244,8 +244,9 @@ class RunMetrics(Collector):
         for (name, value), number in sorted(self._counts.items()):
             found.setdefault(name, {})[(value,) if METRICS[name].labels else ()] = number
         found |= {name: {(): seconds} for name, seconds in self._seconds.items()}
-        state = find_state(tick)
-        found["elastream_paused"] = {(): float(state in ("paused", "dry run"))}
+        configured = None if self._header is None else self._header.pause
+        state = find_state(tick, configured)
+        found["elastream_paused"] = {(): float(find_pause(tick, configured) is not None)}
         found["elastream_degraded"] = {(): float(state in ("degraded", "blind"))}
         if tick.observation is None:
             return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import socket
 import threading
@@ -18,13 +19,13 @@ from elastream.core.log import log
 from elastream.core.tick import Tick
 from elastream.journal.follower import JournalFollower
 from elastream.journal.format import Header
+from elastream.loop.control_desk import ControlDesk
 from elastream.render.page.feed import PageFeed
 from elastream.service.hub import Hub
 from elastream.service.metrics import RunMetrics
+from elastream.service.place import PagePlace
 from elastream.service.web import make_application
 
-LOOPBACK = "127.0.0.1"
-NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 PORT = 8620
 """Where the page is looked for first; one of the next is taken where it is taken."""
 PORTS_TRIED = 20
@@ -65,12 +66,22 @@ class BoundedProtocol(H11Protocol):
 class PageServer:
     """Serves the page of a run until that is over. Implements Journal: whatever happens to it, the loop goes on."""
 
-    def __init__(self, feed: PageFeed, *, port: int | None = None, history: Path | None = None) -> None:
+    def __init__(
+        self,
+        feed: PageFeed,
+        *,
+        place: PagePlace | None = None,
+        history: Path | None = None,
+        desk: ControlDesk | None = None,
+    ) -> None:
+        self._place = place or PagePlace()
+        self._desk = desk
+        self._access = self._place.open_access()
         self.metrics = RunMetrics()
         self.hub = Hub(feed, [self.metrics])
         # What earlier runs wrote there is shown as well, and whoever looked on while they ran goes on where they were.
         self._history = history
-        self._socket = _bind(port)
+        self._socket = _bind(self._place)
         self._server: uvicorn.Server | None = None
         self._is_up = threading.Event()
         self._thread = threading.Thread(target=self._run, name="elastream-page", daemon=True)
@@ -78,7 +89,7 @@ class PageServer:
     @property
     def address(self) -> str:
         """Where to look."""
-        return f"http://{LOOPBACK}:{self._socket.getsockname()[1]}/"
+        return f"http://{self._place.shown_host}:{self._socket.getsockname()[1]}/"
 
     def start(self) -> Self:
         """Begin to serve."""
@@ -134,7 +145,7 @@ class PageServer:
             "http": BoundedProtocol, "ws": "none", "h11_max_incomplete_event_size": HEAD_BYTES,
             "timeout_keep_alive": 5, "timeout_graceful_shutdown": 1,
         }  # fmt: skip
-        config = uvicorn.Config(make_application(self.hub, self.metrics, NAMES), **settings)
+        config = uvicorn.Config(make_application(self.hub, self.metrics, self._access, self._desk), **settings)
         self._server = uvicorn.Server(config)
         loop = asyncio.get_running_loop()
 
@@ -147,18 +158,20 @@ class PageServer:
         await self._server.serve(sockets=[self._socket])
 
 
-def _bind(port: int | None) -> socket.socket:
-    """A socket on loopback: on the port that was asked for, or on the first of ours that is free, or on any."""
-    tried = [port] if port is not None else [*range(PORT, PORT + PORTS_TRIED), 0]
+def _bind(place: PagePlace) -> socket.socket:
+    """A socket on the port that was asked for, or on the first of ours that is free, or on any."""
+    tried = [place.port] if place.port is not None else [*range(PORT, PORT + PORTS_TRIED), 0]
     for number in tried:
         found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            found.bind((LOOPBACK, number))
+            found.bind((place.address, number))
             # Who comes before we answer waits.
             found.listen(64)
             return found
         except OSError as wrong:
             found.close()
             reason = wrong.strerror
-    raise BadInput(f"page: port {port} cannot be taken: {reason}; choose another one, or none")
+            if wrong.errno == errno.EADDRNOTAVAIL:
+                raise BadInput(f"page.host: {place.host} is no address of this machine") from None
+    raise BadInput(f"page: port {place.port} cannot be taken: {reason}; choose another one, or none")

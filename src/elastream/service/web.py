@@ -12,9 +12,12 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.types import Message as AsgiMessage
 
+from elastream.loop.control_desk import ControlDesk
 from elastream.render.html import element
 from elastream.render.page.feed import FeedMessage, FeedPlace, parse_place
 from elastream.render.page.skeleton import SCRIPTS, STYLES, make_body, make_head, read_client
+from elastream.service.access import Access, RequestRefused
+from elastream.service.control import ControlRoutes
 from elastream.service.hub import Hub
 from elastream.service.metrics import CONTENT_TYPE, RunMetrics
 
@@ -41,9 +44,9 @@ class Guarded:
     A page of somebody else may make a browser ask for another name that leads to us; such a request names that name.
     """
 
-    def __init__(self, inner: ASGIApp, hosts: frozenset[str]) -> None:
+    def __init__(self, inner: ASGIApp, access: Access) -> None:
         self._inner = inner
-        self._hosts = hosts
+        self._access = access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Check, pass on, and add."""
@@ -58,14 +61,14 @@ class Guarded:
             await send(message)
 
         host = next((value for name, value in scope["headers"] if name == b"host"), b"").decode("latin-1")
-        if _name_of(host) not in self._hosts:
-            refusal = PlainTextResponse("this page is served to this machine only\n", status_code=421)
+        if not self._access.is_ours(host):
+            refusal = PlainTextResponse("this page is not served by that name (page.names)\n", status_code=421)
             await refusal(scope, receive, send_guarded)
             return
         await self._inner(scope, receive, send_guarded)
 
 
-def make_application(hub: Hub, metrics: RunMetrics, hosts: frozenset[str]) -> ASGIApp:
+def make_application(hub: Hub, metrics: RunMetrics, access: Access, desk: ControlDesk | None) -> ASGIApp:
     """What answers requests for the page of a hub's run."""
     document = _make_document()
 
@@ -79,19 +82,30 @@ def make_application(hub: Hub, metrics: RunMetrics, hosts: frozenset[str]) -> AS
         return Response(read_client(name), media_type=TYPES[name[name.rindex(".") :]])
 
     async def stream(request: Request) -> Response:
+        access.check_look(request)
         after = parse_place(request.headers.get("last-event-id", ""))
         return StreamingResponse(_events(hub, after), media_type="text/event-stream")
 
     async def scrape(request: Request) -> Response:
+        access.check_look(request)
         return Response(metrics.scrape(), media_type=CONTENT_TYPE)
 
+    async def refuse(request: Request, reason: Exception) -> Response:
+        assert isinstance(reason, RequestRefused)
+        return reason.answer()
+
+    control = ControlRoutes(access, desk)
     routes = [
         Route("/", show),
         Route("/client/{name}", give),
         Route("/stream", stream),
         Route("/metrics", scrape),
+        Route("/session", control.tell),
+        Route("/session", control.begin, methods=["POST"]),
+        Route("/session/end", control.end, methods=["POST"]),
+        Route("/control", control.act, methods=["POST"]),
     ]
-    return Guarded(Starlette(routes=routes), hosts)
+    return Guarded(Starlette(routes=routes, exception_handlers={RequestRefused: refuse}), access)
 
 
 async def _events(hub: Hub, after: FeedPlace | None) -> AsyncIterator[str]:
@@ -126,10 +140,3 @@ def _make_document() -> str:
     scripts = (element("script", src=f"client/{name}") for name in SCRIPTS)
     body = element("body", element("main", make_body()), *scripts)
     return f"<!doctype html>\n{element('html', head, body, lang='en')}\n"
-
-
-def _name_of(host: str) -> str:
-    """Of `localhost:8000` or `[::1]:8000`, what stands before the port."""
-    if host.startswith("["):
-        return host.partition("]")[0][1:].lower()
-    return host.rpartition(":")[0].lower() if ":" in host else host.lower()

@@ -12,26 +12,20 @@ from elastream.core.errors import BadInput
 from elastream.render.page.feed import PageFeed
 from elastream.render.page.skeleton import SCRIPTS, STYLES
 from elastream.service import server as serving
+from elastream.service.place import PagePlace
 from elastream.service.server import PageServer
 from tests.unit.journal_samples import header, planner, record
 from tests.unit.page_samples import calm
-
-WAIT_S = 10.0
+from tests.unit.service.asking import WAIT_S, free_port, port_of
 
 
 @pytest.fixture
 def server() -> Iterator[PageServer]:
-    with PageServer(PageFeed(), port=_free_port()) as server:
+    with PageServer(PageFeed(), place=PagePlace(port=free_port())) as server:
         server.begin_run(header(planner()))
         for one in calm(range(1, 4)):
             server.write(one)
         yield server
-
-
-def _free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
 
 
 Ask = Callable[..., http.client.HTTPResponse]
@@ -53,10 +47,6 @@ def ask() -> Iterator[Ask]:
     for connection, answer in opened:
         answer.close()
         connection.close()
-
-
-def port_of(server: PageServer) -> int:
-    return int(server.address.rstrip("/").rpartition(":")[2])
 
 
 def events(answer: http.client.HTTPResponse, last: str) -> list[tuple[str, str]]:
@@ -189,12 +179,12 @@ def test_a_port_that_is_taken_is_told_in_one_line() -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         with pytest.raises(BadInput, match=r"page: port \d+ cannot be taken"):
-            PageServer(PageFeed(), port=taken.getsockname()[1])
+            PageServer(PageFeed(), place=PagePlace(port=taken.getsockname()[1]))
 
 
 def test_what_an_earlier_run_has_recorded_is_shown_as_well(ask: Ask, tmp_path: Path) -> None:
     record(tmp_path, [100.0, 100.0, 100.0])
 
-    with PageServer(PageFeed(), port=_free_port(), history=tmp_path) as server:
+    with PageServer(PageFeed(), place=PagePlace(port=free_port()), history=tmp_path) as server:
         answer = ask(server, "/stream")
         assert [kind for kind, _ in events(answer, "now")][:2] == ["run", "ticks"]

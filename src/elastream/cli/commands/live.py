@@ -22,6 +22,7 @@ from elastream.cli.parsing.options import (
     GuardTexts,
     Json,
     OwnConf,
+    PageToken,
     RejectedTopic,
     ToTopic,
 )  # fmt: skip
@@ -151,6 +152,7 @@ def live(
     ] = None,
     cold: Annotated[bool, typer.Option("--cold", help="Do not run the query over a few events first.")] = False,
     page: Annotated[bool, typer.Option("--page", help="Serve a page that shows the run while it goes on.")] = False,
+    page_token: PageToken = None,
     out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Keep output, journal and page there.")] = None,
     json: Json = False,
 ) -> None:
@@ -191,7 +193,8 @@ def live(
         ),
         out,
         json=json,
-        page=page,
+        page=page or page_token is not None,
+        page_token=page_token,
     )  # fmt: skip
 
 
@@ -289,7 +292,14 @@ def _capacity(text: str) -> float | None:
     return rows_per_s
 
 
-def run(setup: LiveSetup, out: Path | None, *, json: bool = False, page: bool = False) -> None:
+def run(
+    setup: LiveSetup,
+    out: Path | None,
+    *,
+    json: bool = False,
+    page: bool = False,
+    page_token: Path | None = None,
+) -> None:
     """Run, show, judge, and leave a page behind."""
     from elastream.experiments.live_run import run_live
 
@@ -309,7 +319,7 @@ def run(setup: LiveSetup, out: Path | None, *, json: bool = False, page: bool = 
     for line in setup.scale.lines() if setup.scale.factor != 1.0 else ():
         tell(line)
     with view:
-        result = run_live(setup, folder, view, page=page)
+        result = run_live(setup, folder, view, page=page, page_token=page_token)
     _report(setup, result, view, folder, json=json)
 
 

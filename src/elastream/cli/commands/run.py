@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from elastream.cli.parsing.completion import complete_policies
-from elastream.cli.parsing.options import Assignments, Conf, ConfigFile, GuardTexts
+from elastream.cli.parsing.options import Assignments, Conf, ConfigFile, GuardTexts, PageToken
 from elastream.cli.parsing.setting_sources import read_flags
 from elastream.cli.terminal.output import tell
 from elastream.config import set_arguments, spark_arguments
@@ -69,6 +69,7 @@ def run(
         bool, typer.Option("--dry-run", help="Look and say what would be done; change nothing.")
     ] = False,
     page: Annotated[bool, typer.Option("--page", help="Serve a page that shows the run; its address is told.")] = False,
+    page_token: PageToken = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Do not tell of every decision.")] = False,
 ) -> None:
     """Run somebody's PySpark Structured Streaming script, unchanged, with as many executors as its queries need.
@@ -86,6 +87,8 @@ def run(
 
     elastream run --master cluster --page app.py
 
+    elastream run --page-token ~/.elastream-token app.py
+
     elastream run --dry-run --policy 'threshold(high=0.9)' --kafka app.py
 
     [bold]The same through spark-submit[/bold], with settings as properties:
@@ -99,7 +102,8 @@ def run(
         # The script may change its folder before the journal is begun.
         **({"journal.folder": journal.absolute()} if journal is not None else {}),
         **({"guards.pause.mode": "dry-run"} if dry_run else {}),
-        **({"page.serve": True} if page else {}),
+        **({"page.serve": True} if page or page_token else {}),
+        **({"page.token": page_token.absolute()} if page_token is not None else {}),
     }
     orders = LaunchOrders(
         script=checked_script(script),

@@ -46,6 +46,14 @@ def watch(
         int | None,
         typer.Option(min=1, max=65535, metavar="NUMBER", help="Of the page. Default: 8620 or the next that is free."),
     ] = None,
+    host: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="Of the page; one that others can reach needs a token, for looking too."),
+    ] = "127.0.0.1",
+    token: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Holds the token for looking; made, for you alone, if there is none."),
+    ] = None,
     page: Annotated[
         bool, typer.Option("--page/--no-page", help="Serve the page, or show the run in the terminal only.")
     ] = True,
@@ -54,7 +62,8 @@ def watch(
     """Show a run that goes on elsewhere, or a recorded one at any speed: on a page, and in the terminal.
 
     What is shown is what the run writes into its journal (`--journal`, `journal.folder`), wherever it runs; nothing is
-    asked of it. The page is served on this machine's loopback address until Ctrl-C.
+    asked of it, so that it cannot be controlled from here. The page is served on this machine's loopback address, or on
+    --host, until Ctrl-C.
 
     [bold]Examples[/bold]
 
@@ -63,6 +72,8 @@ def watch(
     elastream watch runs/first/threshold --speed 600
 
     elastream watch runs/app --no-page
+
+    elastream watch runs/app --host 0.0.0.0 --token ~/.elastream-token
     """
     hide_by(conf)
     factor = _read_speed(speed)
@@ -74,10 +85,14 @@ def watch(
         return
     # Brought by an extra.
     from elastream.render.page.feed import PageFeed
+    from elastream.service.place import PagePlace
     from elastream.service.server import PageServer
 
-    with WatchView(folder) as view, PageServer(PageFeed(), port=port) as server:
+    place = PagePlace(host=host, port=port, token=token)
+    with WatchView(folder) as view, PageServer(PageFeed(), place=place) as server:
         view.note("the page, until Ctrl-C: ", [server.address])
+        if token is not None:
+            view.note("its token lies in ", [str(token.expanduser().absolute())])
         _show(entries, view, server)
 
 

@@ -17,7 +17,7 @@ from elastream.journal.reader import read
 from elastream.journal.story import sentences
 from elastream.journal.story_line import Line
 
-STYLES = {"start": "bold", "change": "", "keep": "dim", "hold": "yellow", "blind": "red"}
+STYLES = {"start": "bold", "asked": "bold", "change": "", "keep": "dim", "hold": "yellow", "blind": "red"}
 
 
 def why(

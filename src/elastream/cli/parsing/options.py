@@ -16,6 +16,14 @@ Conf = Annotated[
     list[str] | None,
     typer.Option("--conf", metavar="KEY=VALUE", help="A Spark property; may be repeated."),
 ]
+PageToken = Annotated[
+    Path | None,
+    typer.Option(
+        "--page-token",
+        metavar="FILE",
+        help="Serve the page, and let whoever has the token in this file control the run there; made if there is none.",
+    ),
+]
 OwnConf = Annotated[
     list[str] | None,
     typer.Option(

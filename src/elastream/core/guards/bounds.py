@@ -19,5 +19,7 @@ class Bounds(Forgetful, LetsThePolicySpeak):
             within = min(max(asked, pool.min_workers), pool.max_workers)
             if within != asked:
                 reason = f"{pool.name} has between {pool.min_workers} and {pool.max_workers} workers"
+                if (asked_for := now.control.at(now.utc_s).sentence()) and now.control.limits is not None:
+                    reason += f", as somebody has asked: {asked_for}"
                 decision = decision.adjusted("bounds", {**decision.allocation, pool.name: within}, reason)
         return decision

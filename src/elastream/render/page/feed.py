@@ -113,7 +113,7 @@ class PageFeed:
         if len(self.series.at) > self._keep + _SLACK:
             self.series.trim(self._keep)
         self._capacity.update(tick)
-        self._now = FeedMessage("now", _dumped(describe_moment(tick, self.series, self._capacity)))
+        self._now = FeedMessage("now", _dumped(describe_moment(tick, self.series, self._capacity, self._header.pause)))
         told = (self._tell_lines(self._header, tick), self._tell_spans(), self._tell_summary(self._header))
         return [FeedMessage("ticks", f"[{','.join(rows)}]", place), *filter(None, told), self._now]
 

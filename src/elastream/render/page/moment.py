@@ -71,12 +71,14 @@ class ObservedCapacity:
         dots.append(BatchDot(ready, float(f"{batch.rows / batch.duration_s:.4g}"), was_late))
 
 
-def describe_moment(tick: Tick, series: RunSeries, capacity: ObservedCapacity) -> dict[str, Any]:
+def describe_moment(
+    tick: Tick, series: RunSeries, capacity: ObservedCapacity, configured: str | None = None
+) -> dict[str, Any]:
     """All of it, as plain values."""
     now, decision = tick.observation, tick.decision
     told: dict[str, Any] = {
         "at": tick.utc_s,
-        "state": find_state(tick),
+        "state": find_state(tick, configured),
         "why": decision.sentence() if decision is not None else "nothing was decided yet",
         "kind": decision.kind if decision is not None else None,
         "proposed": sum(decision.proposed().values()) if decision is not None else None,
@@ -95,6 +97,7 @@ def describe_moment(tick: Tick, series: RunSeries, capacity: ObservedCapacity) -
         "pools": [_pool(one) for one in now.pools],
         "room": now.cluster_workers,
         "age": now.delay_to_come_s,
+        "control": _control(now, configured),
         "lacks": {signal.value: reason for signal, reason in now.lacks.items()},
         "queries": [_query(query, capacity, tick.bottlenecks) for query in shown],
         "ended": len([query for query in now.queries if query.phase == "terminated"]),
@@ -102,8 +105,18 @@ def describe_moment(tick: Tick, series: RunSeries, capacity: ObservedCapacity) -
     }
 
 
-def find_state(tick: Tick) -> LoopState:
-    """What the loop is doing."""
+def find_pause(tick: Tick, configured: str | None) -> Literal["paused", "dry run"] | None:
+    """Whether the loop changes nothing, on somebody's word or as it was configured."""
+    now, decision = tick.observation, tick.decision
+    mode = configured if now is None or now.control.mode is None else now.control.mode
+    if mode is None and decision is not None:
+        # Of one who keeps a journal without a header's word.
+        mode = next((note.reason.partition(":")[0] for note in decision.adjustments if note.guard == "pause"), None)
+    return {"paused": "paused", "dry-run": "dry run"}.get(mode or "")  # type: ignore[return-value]
+
+
+def find_state(tick: Tick, configured: str | None = None) -> LoopState:
+    """What the loop is doing; `configured` is the pause of its header."""
     now, decision = tick.observation, tick.decision
     if decision is None:
         return "starting" if now is None and not tick.troubles else "blind"
@@ -111,12 +124,23 @@ def find_state(tick: Tick) -> LoopState:
         return "blind"
     if tick.troubles:
         return "degraded"
-    pauses = [note.reason for note in decision.adjustments if note.guard == "pause"]
-    if pauses:
-        return "dry run" if pauses[-1].startswith("dry-run") else "paused"
+    if (pause := find_pause(tick, configured)) is not None:
+        return pause
     if tick.bottlenecks or any(note.guard == "bounds" for note in decision.adjustments):
         return "limited"
     return "scaling" if any(pool.in_flux for pool in now.pools) or decision.changes(now) else "watching"
+
+
+def _control(now: Observation, configured: str | None) -> dict[str, Any]:
+    """What people have asked of the loop, as it stands."""
+    found = now.control
+    return {
+        "mode": found.mode or configured or "running",
+        "is_asked": found.mode is not None,
+        "bounds": found.bounds,
+        "size": None if found.size is None else [found.size.workers, found.size.until_utc_s],
+        "sentence": found.sentence(),
+    }
 
 
 def _pool(pool: Any) -> dict[str, Any]:
