@@ -77,10 +77,12 @@ INTERRUPTED = 130
 
 
 def find_evaluations() -> Iterator[tuple[str, Evaluation]]:
-    """Each folder here that has one."""
+    """Each folder here that has one, of a published document."""
     for file in sorted(HERE.glob("*/__main__.py")):
         name = file.parent.name
-        yield name, import_module(f"experiments.{name}.__main__").EVALUATION
+        found = getattr(import_module(f"experiments.{name}.__main__"), "EVALUATION", None)
+        if found is not None:
+            yield name, found
 
 
 def _find_cost(plan: Path, folder: Path) -> float:

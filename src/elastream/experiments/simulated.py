@@ -179,7 +179,11 @@ def set_up_simulation(experiment: Experiment) -> SimulatedSetup:
         workload=parse_workload(experiment.workload),
         policy=policies.build(experiment.policy.name, experiment.policy.settings),
         guards=build_guards({guard.name: guard.settings for guard in experiment.guards}),
-        faults=[faults.build(fault.name, fault.settings) for fault in subject.faults],
+        faults=[
+            one
+            for fault in subject.faults
+            for one in faults.build(fault.name, fault.settings).occurrences(experiment.duration_s)
+        ],
     )
 
 

@@ -111,6 +111,13 @@ def test_instances_scale_with_a_power_of_their_number(size: int, rps: float) -> 
     assert after(run, 10.0)["read"].records_in == pytest.approx(10 * rps)
 
 
+@pytest.mark.parametrize(("size", "rps"), [(1, 100.0), (4, 400 / 1.24), (16, 1600 / 5.8)])
+def test_instances_that_hinder_each_other_do_less_from_some_number_on(size: int, rps: float) -> None:
+    run = engine(job(replace(READ, crosstalk=0.02)), rps=1e4)
+    run.resize({"read": size})
+    assert after(run, 10.0)["read"].records_in == pytest.approx(10 * rps)
+
+
 def test_the_most_distant_workers_cost_throughput() -> None:
     places = PlacesModel(nodes=("a", "b", "c"), delays_ms={"a": {"b": 10.0, "c": 30.0}, "b": {"c": 20.0}})
     run = engine(job(replace(READ, delay_cost_rps=2.0), pool=replace(WARM, initial_workers=3), places=places), rps=1e4)

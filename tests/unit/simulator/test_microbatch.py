@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from elastream.core.errors import BadInput
 from elastream.core.observation import FinishedBatch, Trigger
-from elastream.simulator.faults import Fault, SinkBlocked, Straggler, WorkerLoss
+from elastream.simulator.faults import Fault, SinkBlocked, SkewDrift, Straggler, WorkerLoss
 from elastream.simulator.microbatch.engine import MicroBatchEngine
 from elastream.simulator.microbatch.model import ApplicationModel, QueryModel, SourceModel, StageModel, StateModel
 from elastream.simulator.pool_model import PoolModel
@@ -174,6 +175,33 @@ def test_tasks_of_a_lost_worker_run_again() -> None:
 def test_a_straggler_holds_up_the_whole_stage() -> None:
     run = engine(faults=(Straggler(at_s=5.0, for_s=60.0, factor=3.0),))
     assert finished(run, 19.0).duration_s == pytest.approx(7.5)
+
+
+def test_the_largest_task_drifts_and_then_stays_as_large() -> None:
+    # Each of four tasks takes 2.5 s; half-way to three times the mean the largest one takes 5 s, and in the end 7.5 s.
+    run = engine(faults=(SkewDrift(at_s=0.0, for_s=20.0, to=3.0),))
+    assert finished(run, 19.0).duration_s == pytest.approx(5.0)
+    assert finished(run, 29.0).duration_s == pytest.approx(7.5)
+    assert finished(run, 59.0).duration_s == pytest.approx(7.5)
+
+
+def test_workers_that_hinder_each_other_do_less_from_some_size_on() -> None:
+    hindered = query(stage(partitions=16, crosstalk=0.02))
+    times = [finished(engine(hindered, pool=replace(POOL, initial_workers=n)), 19.9).duration_s for n in (4, 8, 16)]
+    # 10 s of work over n slots, times 1 + 0.02 n (n - 1).
+    assert times == pytest.approx([2.5 * 1.24, 1.25 * 2.12, 0.625 * 5.8])
+
+
+def test_a_fault_comes_again_and_again_within_a_run() -> None:
+    often = WorkerLoss(at_s=60.0, every_s=300.0, workers=2)
+    assert [one.at_s for one in often.occurrences(900.0)] == [60.0, 360.0, 660.0]
+    assert {one.workers for one in often.occurrences(900.0)} == {2}
+    once = WorkerLoss(at_s=60.0)
+    assert once.occurrences(900.0) == [once]
+    with pytest.raises(BadInput, match="more than 0"):
+        WorkerLoss(at_s=60.0, every_s=0.0)
+    with pytest.raises(BadInput, match="times"):
+        WorkerLoss(at_s=0.0, every_s=1e-6).occurrences(900.0)
 
 
 def test_a_blocked_sink_lets_no_batch_finish() -> None:

@@ -12,6 +12,7 @@ from elastream.simulator.faults import faults as known
 CALLS = {
     "ad-hoc-job": "ad-hoc-job(at=30m, tasks=8, for=2m)",
     "metrics-late": "metrics-late(at=30m, for=10m, by=45s)",
+    "skew-drift": "skew-drift(at=30m, for=2h, to=6)",
     "slow-start": "slow-start(at=30m, for=20m, by=2m)",
     "straggler": "straggler(at=30m, for=10m, factor=4)",
     "worker-loss": "worker-loss(at=30m, workers=2)",

@@ -45,8 +45,8 @@ class BatchTime:
             for stage in (stages[operator.name] for operator in level):
                 rows = sum((reaching[name] for name in stage.after), np.zeros(np.shape(records)))
                 reaching[stage.name] = rows * stage.records_out
-                alone = np.maximum(alone, _stage_s(stage, rows, slots))
-                work = work + _work_s(stage, rows)
+                alone = np.maximum(alone, _stage_s(stage, rows, slots) * stage.longer_on(slots))
+                work = work + _work_s(stage, rows) * stage.longer_on(slots)
             # Stages side by side share the slots.
             taken_s = taken_s + self.slower * np.maximum(alone, work / slots)
         return taken_s

@@ -12,9 +12,18 @@ from elastream.core.observation import Observation, Pool, Query
 from elastream.core.signals import Signal
 from elastream.estimators.waves import stages_of
 from elastream.policies.foresight import learning
-from elastream.policies.foresight.choice import BINDINGS, Loads, QueryChoice, Taste, Weighed, find_loads, weigh
+from elastream.policies.foresight.choice import (
+    BINDINGS,
+    Loads,
+    QueryChoice,
+    Taste,
+    Weighed,
+    find_loads,
+    find_phases,
+    weigh,
+)
 from elastream.policies.foresight.learning import BatchModel
-from elastream.policies.foresight.plan import Phase, Prices, plan
+from elastream.policies.foresight.plan import Prices, plan
 from elastream.policies.foresight.plant import BatchNow, BatchPlant, distinct, thin
 
 # New workers of a cluster nobody has measured yet.
@@ -40,21 +49,21 @@ def choose_for_batches(
 ) -> QueryChoice | str:
     """The size, or why it cannot be told."""
     model, expected = (
-        learning.batch_model(state, query, now.at_s),
+        learning.batch_model(state, query, now.at_s, taste.without),
         learning.outlook_of(state, query).expect(state["load"]),
     )
     if model is None or not expected:
         return f"no batch of {query.name} has been measured yet"
-    care = learning.find_care(state, query)
-    loads = find_loads(expected, taste.keep)
+    care = 0.0 if taste.without == "care" else learning.find_care(state, query)
+    loads = find_loads(expected, taste)
     others = _busy_of_others(query, now, known)
-    sizes, plant = _plant(query, pool, others, model, learning.planned_bound_s(care, query))
+    sizes, plant = _plant(query, pool, others, model, learning.planned_bound_s(care, query), taste)
     grow_s = known.grow_s(pool.name) or _GROW_S
     moment = _moment(query, pool, now, known, sizes, grow_s)
     work = model.cost.per_record_s / pool.slots_per_worker
     prices = Prices(late=taste.late * work * learning.price_factor(care), change=taste.calm, work=work)
-    outgrown = learning.outgrown(state)
-    weighed = _weigh(plant, sizes, moment, loads, prices, pool, outgrown, max(_LEAST_STEP_S, grow_s))
+    outgrown = 0 if taste.without == "outgrown" else learning.outgrown(state)
+    weighed = _weigh(plant, sizes, moment, loads, prices, pool, outgrown, max(_LEAST_STEP_S, grow_s), taste)
     if not weighed.makes_sense:
         return f"what was measured of {query.name} makes no sense"
     workers = sizes[weighed.best]
@@ -80,14 +89,19 @@ def choose_for_batches(
     return choice._replace(evidence={**choice.evidence, **evidence}, slots=slots)
 
 
-def _plant(query: Query, pool: Pool, others: float, model: BatchModel, bound_s: float) -> tuple[list[int], BatchPlant]:
+def _plant(
+    query: Query, pool: Pool, others: float, model: BatchModel, bound_s: float, taste: Taste
+) -> tuple[list[int], BatchPlant]:
     """What batches take at each size of the pool that is worth having, beside slots that are busy for others."""
     every = range(max(1, pool.min_workers), max(1, pool.max_workers) + 1)
-    shares = {size: learning.wave_share(query, max(1, round(size * pool.slots_per_worker - others))) for size in every}
+    slots = {size: max(1, round(size * pool.slots_per_worker - others)) for size in every}
+    shares = {size: learning.wave_share(query, slots[size], taste.without) for size in every}
     ready = min(max(pool.ready, every[0]), every[-1])
     sizes = thin(distinct(list(shares), list(shares.values()), (pool.wanted, ready)), pool.wanted)
     waves = np.array([shares[size] for size in sizes]) * model.stretch
     fixed_s, trigger_s = model.driver_s + waves * model.cost.per_batch_s, query.trigger.interval_s or 0.0
+    if taste.without == "slack" and trigger_s:
+        bound_s = min(bound_s, 2 * trigger_s)
     least_s = trigger_s + max(_LEAST_OF_TRIGGER * trigger_s, _LEAST_OF_FIXED * float(fixed_s.min()))
     return sizes, BatchPlant(
         sizes=np.array(sizes, dtype=float),
@@ -143,12 +157,13 @@ def _weigh(
     pool: Pool,
     outgrown: int,
     step_s: float,
+    taste: Taste,
 ) -> Weighed:
     """What every size costs, from the running batch to the horizon."""
     keeps_up = plant.keeps_up(_MORE * loads.lasting)
     # Where none does, the largest does it longest.
     keeps_up[-1] |= not keeps_up.any()
-    phases = [Phase(_SOON * step_s, loads.soon, loads.lumps), Phase(_STEPS * step_s, loads.later, loads.lumps)]
+    phases = find_phases(loads, taste, step_s, soon=_SOON, steps=_STEPS)
     ahead = plan(plant, phases, prices, step_s=step_s, bound_s=plant.bound_s, may_shrink=keeps_up)
     begin = plant.begin(moment, loads.soon)
     cost = prices.late * begin.late + plant.sizes * begin.takes_s + ahead.cost(begin.age_s)

@@ -10,7 +10,7 @@ import numpy as np
 
 from elastream.core.decision import Json
 from elastream.estimators.outlook import Expected
-from elastream.policies.foresight.plan import HOW_OFTEN, WEIGHTS
+from elastream.policies.foresight.plan import HOW_OFTEN, WEIGHTS, Phase
 from elastream.policies.foresight.plant import BitMap, Floats
 
 LEAST_RPS = 1e-3
@@ -35,12 +35,21 @@ BINDINGS: Mapping[Binding, str] = {
 }
 
 
+Ingredient = Literal[
+    "nothing", "ahead", "breaks", "care", "leaps", "noise", "outgrown", "slack", "spread", "stops", "waves"
+]  # fmt: skip
+"""What can be left out, to see what it is worth: nothing; the time after the next step; that a job may change; the
+correction by what was late; that a leap may go on; that batches scatter; sizes that turned out to be too small; batches
+that outlast their trigger; other loads than the expected one; what a stop costs; whole waves of tasks."""
+
+
 class Taste(NamedTuple):
     """What people may choose."""
 
     calm: float
     late: float
     keep: float
+    without: Ingredient = "nothing"
 
 
 class QueryChoice(NamedTuple):
@@ -68,12 +77,18 @@ class Loads(NamedTuple):
     """What one step may bring over that."""
 
 
-def find_loads(expected: Sequence[Expected], keep: float) -> Loads:
+def find_loads(expected: Sequence[Expected], taste: Taste) -> Loads:
     """Out of what is expected of the next steps and of the time after them.
 
     What both are wrong by is another load; what only the next steps are wrong by comes in lumps that even out.
     """
+    if taste.without == "leaps":
+        expected = [one._replace(leap=0.0) for one in expected]
     near, far = expected
+    if taste.without == "spread":
+        alike = np.ones(len(_SHARES))
+        soon_rps, later_rps = max(LEAST_RPS, near.rps), max(LEAST_RPS, far.rps)
+        return Loads(near.rps, max(near.rps, far.rps), soon_rps * alike, later_rps * alike, np.ones(1))
     spread = [math.log(one.at(0.9) / one.at(0.1)) / _TENTHS if one.rps > 0 else 0.0 for one in expected]
     lumpy = math.sqrt(max(0.0, spread[0] ** 2 - spread[1] ** 2))
     lumps = np.exp(lumpy * _LUMPS) if lumpy > _EVEN else np.ones(1)
@@ -82,11 +97,18 @@ def find_loads(expected: Sequence[Expected], keep: float) -> Loads:
     later = [far.at(share) for share in _SHARES]
     return Loads(
         level=near.rps,
-        lasting=max(near.rps, far.at(keep)),
+        lasting=max(near.rps, far.at(taste.keep)),
         soon=np.maximum(LEAST_RPS, soon),
         later=np.maximum(LEAST_RPS, later),
         lumps=lumps / (HOW_OFTEN[len(lumps)] @ lumps),
     )
+
+
+def find_phases(loads: Loads, taste: Taste, step_s: float, *, soon: int, steps: int) -> list[Phase]:
+    """The time ahead: so many steps that are soon, and all until the horizon."""
+    if taste.without == "ahead":
+        return [Phase(step_s, loads.soon, loads.lumps)]
+    return [Phase(soon * step_s, loads.soon, loads.lumps), Phase(steps * step_s, loads.later, loads.lumps)]
 
 
 class Weighed(NamedTuple):

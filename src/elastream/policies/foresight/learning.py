@@ -231,14 +231,14 @@ def _wall(batch: FinishedBatch, slots: int) -> list[list[float]]:
     return [[batch.rows, batch.duration_s - batch.driver_s, batch.driver_s, slots]]
 
 
-def wave_share(query: Query, slots: int) -> float:
+def wave_share(query: Query, slots: int, without: str = "nothing") -> float:
     """Time of its tasks on so many slots, over that on one slot that is always busy."""
-    stages = stages_of(query)
+    stages = stages_of(query) if without != "waves" else ()
     return task_time_s(1.0, stages, slots) if stages else 1.0 / slots
 
 
-def batch_model(state: State, query: Query, now_s: float | None = None) -> BatchModel | None:
-    """What its batches cost; None before one is known."""
+def batch_model(state: State, query: Query, now_s: float | None = None, without: str = "nothing") -> BatchModel | None:
+    """What its batches cost; None before one is known. `without` names what is left out (`choice.Ingredient`)."""
     cost = find_cost(state["batches"], query)
     if cost is None:
         return None
@@ -247,16 +247,17 @@ def batch_model(state: State, query: Query, now_s: float | None = None) -> Batch
     ratios = [
         math.log(taken_s / expected_s)
         for rows, taken_s, _, slots in state["walls"]
-        if (expected_s := cost.slot_s(rows) * wave_share(query, int(slots))) > 0 and taken_s > 0
+        if (expected_s := cost.slot_s(rows) * wave_share(query, int(slots), without)) > 0 and taken_s > 0
     ]
     stretch, noise = _FIRST_STRETCH, _FIRST_NOISE
     if ratios:
-        ratios = _since_break(ratios, _overdue(state, query, cost, driver_s, now_s))
+        if without != "breaks":
+            ratios = _since_break(ratios, _overdue(state, query, cost, driver_s, now_s))
         middle = median(ratios[-_TRUSTED:])
         stretch = min(_STRETCHES[1], max(_STRETCHES[0], math.exp(middle)))
         if len(ratios) > 3:
             noise = min(_MOST_NOISE, _scatter(ratios))
-    return BatchModel(cost, driver_s, stretch, noise)
+    return BatchModel(cost, driver_s, stretch, noise if without != "noise" else 0.0)
 
 
 def _overdue(state: State, query: Query, cost: BatchCost, driver_s: float, now_s: float | None) -> float | None:

@@ -30,7 +30,7 @@ from elastream.core.signals import Signal
 from elastream.policies.catalogue import policies
 from elastream.policies.foresight import learning
 from elastream.policies.foresight.batches import choose_for_batches
-from elastream.policies.foresight.choice import QueryChoice, Taste
+from elastream.policies.foresight.choice import Ingredient, QueryChoice, Taste
 from elastream.policies.foresight.stream import choose_for_stream
 from elastream.policies.lag_proportional import LagProportional
 from elastream.registry import setting
@@ -53,6 +53,7 @@ class Foresight:
     keep: float = setting(0.7, doc="shrinks to what keeps up with a load that is not exceeded in this share of cases")
     ahead_s: float = setting(120.0, doc="how far to look where a change stops nothing: minutes, as loads of days move")
     interval_s: float = setting(5.0, doc="how often to decide")
+    without: Ingredient = setting("nothing", doc="a part of the idea to leave out, to see what it is worth")
     needs: ClassVar[tuple[Need, ...]] = (Need(Signal.ARRIVED), Need(Signal.COMMITTED), Need(Signal.BUSY_TIME))
     damped: ClassVar[bool] = True
     """It waits by itself before it changes again: no guard has to."""
@@ -120,7 +121,7 @@ class Foresight:
         self, query: Query, pool: Pool, now: Observation, known: Knowledge, state: learning.State
     ) -> QueryChoice | str:
         """The size for one query, or why the simple rule has to decide."""
-        taste = Taste(calm=self.calm, late=self.late, keep=self.keep)
+        taste = Taste(calm=self.calm, late=self.late, keep=self.keep, without=self.without)
         if query.backlog is None:
             return query.not_known("backlog")
         choose = choose_for_stream if learning.is_continuous(query) else choose_for_batches

@@ -16,9 +16,10 @@ from elastream.policies.foresight.choice import (
     Taste,
     Weighed,
     find_loads,
+    find_phases,
     weigh,
 )
-from elastream.policies.foresight.plan import Phase, Prices, plan
+from elastream.policies.foresight.plan import Prices, plan
 from elastream.policies.foresight.plant import BitMap, Floats, StreamPlant, thin
 
 # Of a job that was never changed yet; work since the last checkpoint, and what a record takes that never waits.
@@ -57,26 +58,28 @@ def choose_for_stream(
         if is_idle and capacity.idle_for_s(state["stream"], now.at_s) >= _IDLE_S:
             return QueryChoice(sizes[0], f"nothing comes to {query.name}", {}, float(sizes[0]))
         return f"what {query.name} can do has not been measured yet"
-    care = learning.find_care(state, query)
-    loads = find_loads(expected, taste.keep)
+    care = 0.0 if taste.without == "care" else learning.find_care(state, query)
+    loads = find_loads(expected, taste)
+    stops = taste.without != "stops"
     plant = StreamPlant(
         sizes=np.array(sizes, dtype=float),
         rates_rps=_RELIED * rates,
-        grow_s=known.grow_s(pool.name) or _STOP_S,
-        shrink_s=known.shrink_s(pool.name) or _STOP_S,
-        replay_s=_REPLAY_S,
+        grow_s=(known.grow_s(pool.name) or _STOP_S) * stops,
+        shrink_s=(known.shrink_s(pool.name) or _STOP_S) * stops,
+        replay_s=_REPLAY_S * stops,
         base_s=_BASE_S,
         bound_s=learning.planned_bound_s(care, query),
     )
-    if expected[0].leap and 0 < age_s < _YOUNG_S and _may_wait(plant, age_s):
+    if taste.without != "leaps" and expected[0].leap and 0 < age_s < _YOUNG_S and _may_wait(plant, age_s):
         return _keep(pool, f"{query.name}: a load that has just leapt is looked at once more before the job is stopped")
     # A job that has just been too small for the same load is not made so again; between two sizes it would be.
-    keeps_up = plant.keeps_up(_MORE * loads.lasting) & (plant.sizes > learning.outgrown(state))
+    outgrown = 0 if taste.without == "outgrown" else learning.outgrown(state)
+    keeps_up = plant.keeps_up(_MORE * loads.lasting) & (plant.sizes > outgrown)
     keeps_up[-1] |= not keeps_up.any()
     work = float(plant.sizes[keeps_up][0]) / max(loads.lasting, LEAST_RPS)
     prices = Prices(late=taste.late * work * learning.price_factor(care), change=taste.calm, work=work)
     came_rps = (query.backlog or 0.0) / age_s if age_s else loads.level
-    cost = weigh(_costs(plant, loads, prices, pool.wanted, keeps_up, age_s, max(came_rps, LEAST_RPS)))
+    cost = weigh(_costs(plant, loads, prices, pool.wanted, keeps_up, age_s, max(came_rps, LEAST_RPS), taste))
     allowed = (plant.sizes >= pool.wanted) | (keeps_up & (age_s < _SETTLED_S))
     weighed = Weighed(sizes, cost, allowed, keeps_up)
     if not weighed.makes_sense:
@@ -116,11 +119,18 @@ def _age_s(query: Query, rps: float) -> float:
 
 
 def _costs(
-    plant: StreamPlant, loads: Loads, prices: Prices, wanted: int, keeps_up: BitMap, age_s: float, came_rps: float
+    plant: StreamPlant,
+    loads: Loads,
+    prices: Prices,
+    wanted: int,
+    keeps_up: BitMap,
+    age_s: float,
+    came_rps: float,
+    taste: Taste,
 ) -> Floats:
     """What each size costs for each load, from now to the horizon: the present one goes on, others stop the job."""
     step_s = max(_LEAST_STEP_S, max(plant.grow_s, plant.shrink_s) + _AFTER_STOP_S)
-    phases = [Phase(step_s, loads.soon, loads.lumps), Phase(_STEPS * step_s, loads.later, loads.lumps)]
+    phases = find_phases(loads, taste, step_s, soon=1, steps=_STEPS)
     ahead = plan(
         plant, phases, prices, step_s=step_s, bound_s=plant.bound_s, may_shrink=keeps_up, came_rps=came_rps,
         since_s=step_s,

@@ -153,7 +153,7 @@ class Instances:
         """Have so many instances, some of them slower; what waits is dealt out anew."""
         model = self.model
         useful = count if model.partitions is None else min(count, model.partitions)
-        alone, lost = model.rate_rps * useful**model.scaling, model.delay_cost_rps * longest_ms
+        alone, lost = model.rate_rps * model.speedup(useful), model.delay_cost_rps * longest_ms
         rate = max(0.0, alone - lost)
         self.cpu_share = 1.0 - model.delay_idle * min(1.0, lost / alone) if alone else 1.0
         shares = self.shares(useful)

@@ -75,6 +75,9 @@ class OperatorModel:
     """Records that wait in front of one instance at most; None: no bound, so nothing is held back."""
     scaling: float = 1.0
     """n instances do the work of n ** scaling."""
+    crosstalk: float = 0.0
+    """By this share records take longer for every pair of instances that has to talk, so that from some number on more
+    instances do less."""
     delay_cost_rps: float = 0.0
     """Records per second that all instances together lose for each millisecond between the most distant workers."""
     delay_idle: float = 0.0
@@ -95,6 +98,10 @@ class OperatorModel:
     def pool_name(self) -> str:
         """The pool it runs in."""
         return self.pool or self.name
+
+    def speedup(self, instances: int) -> float:
+        """How many times the work of one they do."""
+        return float(instances**self.scaling / (1.0 + self.crosstalk * instances * (instances - 1)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,7 +228,7 @@ class DataflowModel:
         apart_ms = self.places.least_ms(most) if self.places is not None else 0.0
         work: dict[str, list[float]] = {name: [] for name in self.pools}
         for op in self.operators:
-            speedup = slots[op.pool_name] ** op.scaling
+            speedup = op.speedup(slots[op.pool_name])
             rate_rps = max(0.0, op.rate_rps * speedup - op.delay_cost_rps * apart_ms)
             window_s = op.window.panes / op.window.fire_rps / speedup if op.window else 0.0
             work[op.pool_name].append(gains[op.name] * (1 / rate_rps + window_s) if rate_rps else math.inf)

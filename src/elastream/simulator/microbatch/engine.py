@@ -15,11 +15,11 @@ from typing import Any
 from elastream.core.observation import RunningStage
 from elastream.estimators.delay import Stretch
 from elastream.simulator.cluster import SimulatedCluster, SimulatedWorker
-from elastream.simulator.faults import AdHocJob, Fault, SinkBlocked, SlowStart, Straggler, WorkerLoss
+from elastream.simulator.faults import AdHocJob, Fault, SinkBlocked, SkewDrift, SlowStart, Straggler, WorkerLoss
 from elastream.simulator.microbatch.model import ApplicationModel, QueryModel
 from elastream.simulator.microbatch.other_work import OtherTask, OtherWork
 from elastream.simulator.microbatch.query import SimulatedBatch, SimulatedQuery
-from elastream.simulator.microbatch.stage import Member, StageRun, Wave
+from elastream.simulator.microbatch.stage import Member, StageRun, Wave, drifted
 from elastream.workloads.series import RateSeries
 
 _Event = tuple[float, int, Callable[[object], None], object]
@@ -43,6 +43,7 @@ class MicroBatchEngine:
             SimulatedQuery(query, curves[query.name], Random(f"{seed}/{query.name}")) for query in model.queries
         ]
         self._blocks = [fault for fault in faults if isinstance(fault, SinkBlocked)]
+        self._drifts = [fault for fault in faults if isinstance(fault, SkewDrift)]
         self._events: list[_Event] = []
         self._sequence = 0
         self._running: list[StageRun] = []
@@ -104,9 +105,11 @@ class MicroBatchEngine:
             batch.planned_s = self.now_s
         stages = query.levels[batch.level]
         batch.stages_left = len(stages)
-        for model in stages:
+        slots = len(self.cluster.in_state("ready")) * self.model.pool.slots_per_worker
+        for model in (drifted(stage, self._drifts, self.now_s) for stage in stages):
             records = sum(batch.reaching[name] for name in model.after)
-            self._running.append(StageRun(query, model, query.totals[model.name], records, self.now_s, query.jitter()))
+            noise = query.jitter() * model.longer_on(slots)
+            self._running.append(StageRun(query, model, query.totals[model.name], records, self.now_s, noise))
         self._dispatch()
 
     def _end_stage(self, run: StageRun) -> None:

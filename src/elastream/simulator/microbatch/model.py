@@ -50,7 +50,14 @@ class StageModel:
     """How much longer the first task takes on a worker that was started: code to load, a Python worker, a store."""
     skew: float = 1.0
     """The largest task over the mean one."""
+    crosstalk: float = 0.0
+    """By this share tasks take longer for every pair of slots that has to talk, so that from some size on more slots do
+    less (the last term of Gunther's universal scalability law)."""
     stateful: bool = False
+
+    def longer_on(self, slots: int) -> float:
+        """How many times longer a task takes than on one slot alone."""
+        return 1.0 + self.crosstalk * slots * (slots - 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,15 +112,15 @@ class QueryModel:
             edges=tuple(Edge(up, stage.name) for stage in self.stages for up in stage.after if up in names),
         )
 
-    def slot_s_per_record(self) -> float:
-        """Work of one arriving record through all stages."""
+    def slot_s_per_record(self, slots: int = 1) -> float:
+        """Work of one arriving record through all stages, on so many slots."""
         share = {source.name: source.share for source in self.sources}
         work = 0.0
         for level in self.topology().levels():
             for operator in level:
                 stage = next(stage for stage in self.stages if stage.name == operator.name)
                 reaching = sum(share[up] for up in stage.after)
-                work += reaching * stage.slot_s_per_record
+                work += reaching * stage.slot_s_per_record * stage.longer_on(slots)
                 share[stage.name] = reaching * stage.records_out
         return work
 
@@ -146,8 +153,9 @@ class ApplicationModel:
 
     def full_rps(self) -> float:
         """Arrivals per second that a pool of full size can just process; infinite where records cost nothing."""
-        work_s = sum(query.slot_s_per_record() for query in self.queries)
-        return self.pool.max_workers * self.pool.slots_per_worker / work_s if work_s else math.inf
+        slots = self.pool.max_workers * self.pool.slots_per_worker
+        work_s = sum(query.slot_s_per_record(slots) for query in self.queries)
+        return slots / work_s if work_s else math.inf
 
     def resized(self, **changes: int) -> ApplicationModel:
         """The model with another pool."""

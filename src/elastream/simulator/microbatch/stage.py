@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from elastream.core.observation import LongestTask
 from elastream.simulator.cluster import SimulatedWorker
+from elastream.simulator.faults import SkewDrift
 from elastream.simulator.microbatch.model import StageModel
 
 if TYPE_CHECKING:
@@ -18,6 +19,12 @@ if TYPE_CHECKING:
 
 Member = tuple[SimulatedWorker, int, list[int]]
 """A worker, how many tasks it runs, and which partitions where that matters (state)."""
+
+
+def drifted(model: StageModel, drifts: Sequence[SkewDrift], now_s: float) -> StageModel:
+    """The stage with its largest task as large as it is by now."""
+    skew = max((drift.skew(now_s) for drift in drifts), default=1.0)
+    return replace(model, skew=min(skew, model.partitions)) if skew > model.skew and not model.stateful else model
 
 
 @dataclass(slots=True)
