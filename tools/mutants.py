@@ -36,6 +36,35 @@ class Mutant:
 
 MUTANTS = (
     Mutant(
+        fault="what might have been is told as if the simulator were never off",
+        file="src/elastream/advice/estimate.py",
+        before="wide = 1.0 + (error or 0.0) if max(known) > min(known) else 1.0",
+        after="wide = 1.0",
+        test="tests/unit/advice/test_estimate.py::test_an_interval_holds_every_draw_and_the_error_around_the_middle",
+    ),
+    Mutant(
+        fault="a class is imported because a journal names it",
+        file="src/elastream/advice/advice.py",
+        before='if name and (":" not in name or name in self._trusted):',
+        after="if name:",
+        test="tests/unit/advice/test_advice.py::test_a_class_of_others_is_not_imported_because_a_journal_names_it",
+    ),
+    Mutant(
+        fault="a policy that may break the SLO is said to keep it for sure",
+        file="src/elastream/advice/advice.py",
+        before="return True if within.low >= self.slo.share",
+        after="return True if within.high >= self.slo.share - 0.5",
+        test="tests/unit/advice/test_advice.py::test_where_none_keeps_it_that_is_said",
+    ),
+    Mutant(
+        fault="what waited when a recording began is forgotten",
+        file="src/elastream/advice/recorded_load.py",
+        before="            return max(arrived.value - committed.value, 0.0)",
+        after="            return 0.0",
+        test="tests/unit/advice/test_advice.py"
+        "::test_what_waited_when_a_recording_began_comes_first_and_what_began_anew_counts_on",
+    ),
+    Mutant(
         fault="who comes back to a page is told everything again",
         file="src/elastream/render/page/feed.py",
         before="if place is None or at > place]",

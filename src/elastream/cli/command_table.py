@@ -15,6 +15,8 @@ COMMANDS = {
         "page": "Write a recorded run as one HTML page that works offline: load, backlog, delay, executors, and every "
         "why.",
         "watch": "Show a run that goes on elsewhere, or a recorded one at any speed: on a page, and in the terminal.",
+        "advise": "Tell what another policy, other bounds or another SLO would have cost and kept, in the time of a "
+        "recorded run.",
         "replay": "Plan a recorded run again, and list where decisions differ.",
     },
     "Laboratory": {

@@ -10,11 +10,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from elastream.advice.figures import find_stretches
 from elastream.core.errors import BadInput
 from elastream.core.observation import Observation
 from elastream.core.paid import count_paid
 from elastream.core.tick import Tick
-from elastream.estimators.delay import Stretch, quantiles
+from elastream.estimators.delay import quantiles
 from elastream.evaluation.curve import StepCurve
 from elastream.evaluation.measures import Value, count_ready, count_wanted, living_queries, sum_backlogs, sum_known
 from elastream.workloads.series import RateSeries
@@ -55,7 +56,7 @@ def measure_load(ticks: Sequence[Tick], load: RateSeries, where: str) -> LoadFig
 
     paid, backlog = curve([count_paid(now) for _, now in looks]), curve([_backlog(now) for _, now in looks])
     wanted = curve([count_wanted(tick) for tick, _ in looks])
-    parts = list(find_stretches([now for _, now in looks], load, start_s))
+    parts = list(find_stretches(_commits([now for _, now in looks], start_s), load))
     return LoadFigures(
         duration_s=end_s,
         mean_rps=load.mean_rps,
@@ -84,19 +85,12 @@ def find_start(looks: Sequence[tuple[Tick, Observation]], load: RateSeries, wher
     return median(begun)
 
 
-def find_stretches(looks: Sequence[Observation], load: RateSeries, start_s: float) -> Iterator[Stretch]:
-    """The delays of what was committed while the load lasted; batches that no look told apart end together."""
-    total, known = load.arrived(load.duration_s), 0.0
+def _commits(looks: Sequence[Observation], start_s: float) -> Iterator[tuple[float, float]]:
+    """How many records were committed at each look, and when the last batch of them ended."""
     for now in looks:
         committed, ended_s = _committed(now), _ended_s(now)
-        if committed is None or ended_s is None or ended_s - start_s > load.duration_s:
-            continue
-        committed = min(committed, total)
-        if committed > known:
-            for began_s, until_s, records in load.pieces(known, committed):
-                at_s = ended_s - start_s
-                yield Stretch(at_s, max(at_s - until_s, 0.0), max(at_s - began_s, 0.0), records)
-            known = committed
+        if committed is not None and ended_s is not None:
+            yield committed, ended_s - start_s
 
 
 def _within(at: Sequence[float], values: Sequence[Value], end_s: float) -> StepCurve:
