@@ -86,6 +86,27 @@ MUTANTS = (
         test="tests/unit/service/test_metrics.py::test_batches_of_a_query_are_forgotten_with_it",
     ),
     Mutant(
+        fault="what Prometheus says is true when it was asked, and not when it was scraped",
+        file="src/elastream/spark/observe/prometheus/questions.py",
+        before="(end.utc_s - begin.utc_s), end.utc_s)",
+        after="(end.utc_s - begin.utc_s), end.utc_s + 10)",
+        test="tests/unit/spark/test_prometheus.py::test_a_counter_is_a_rate_that_is_true_when_it_was_scraped_last",
+    ),
+    Mutant(
+        fault="where Prometheus is silent, what tasks tell stands in for what executors use",
+        file="src/elastream/spark/observe/pool_tracker.py",
+        before="if outside.cpu is not None and process is None and not self._emulated:",
+        after="if name in (outside.cpu or {}) and process is None and not self._emulated:",
+        test="tests/unit/spark/test_prometheus.py::test_where_prometheus_is_silent_what_tasks_tell_does_not_stand_in",
+    ),
+    Mutant(
+        fault="a redirection takes the token of a Prometheus elsewhere",
+        file="src/elastream/spark/observe/prometheus/client.py",
+        before="            request.HTTPErrorProcessor(),\n",
+        after="            request.HTTPErrorProcessor(), request.HTTPRedirectHandler(),\n",
+        test="tests/unit/spark/test_prometheus_client.py::test_a_redirection_is_not_followed",
+    ),
+    Mutant(
         fault="two queries of one name spoil an answer to Prometheus",
         file="src/elastream/service/metrics.py",
         before="if query.name not in taken else",

@@ -20,7 +20,9 @@ from elastream.core.log import log
 from elastream.core.protocols import Journal
 from elastream.core.sanitizer import REDACTION, sanitizer, use_pattern
 from elastream.loop.clock import SystemClock
+from elastream.loop.controller import MAX_AGE_TICKS
 from elastream.spark.observe.probes import probes
+from elastream.spark.observe.prometheus.background import PrometheusWatch, watch_for
 from elastream.spark.platform import SparkPlatform
 from elastream.spark.scale.executors import ShrinkBy
 
@@ -81,6 +83,7 @@ def attach(
             _tell_ignored(_asked[application], asked)
             return _attached[application]
         clock = SystemClock()
+        outside = _ask_outside(given, application, str(spark.sparkContext.appName))
         platform = SparkPlatform(
             spark,
             clock,
@@ -90,7 +93,10 @@ def attach(
             shrink_by=shrink_by,
             emulated=emulated is not None,
             asks_kafka=given.kafka.probe,
+            outside=outside,
         )
+        if outside is not None:
+            outside.start()
         try:
             notes = [emulated] if emulated else []
             attachment = build(platform, clock, decides, given, journals, notes=notes, forget=_forget)
@@ -99,6 +105,12 @@ def attach(
             raise
         _attached[application], _asked[application] = attachment, asked
     return attachment.start()
+
+
+def _ask_outside(given: Settings, application: str, name: str) -> PrometheusWatch | None:
+    """Who asks Prometheus, where one is named."""
+    max_age_s = given.max_age_s if given.max_age_s is not None else MAX_AGE_TICKS * given.tick_s
+    return watch_for(given.prometheus, {"application": application, "name": name}, max_age_s)
 
 
 def _paths(settings: Settings) -> dict[str, object]:

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from elastream.config.guards import build_guards
+from elastream.config.prometheus import check_address, check_question, compile_label
 from elastream.core.callform import is_class_path
 from elastream.core.errors import BadInput
 from elastream.core.protocols import Guard
@@ -130,6 +131,64 @@ class Kafka(_Section):
     )
 
 
+Text = Annotated[Annotated[str, Field(min_length=1)] | None, Nothing]
+
+
+class PrometheusSettings(_Section):
+    """What is asked of a Prometheus server that Spark does not know. Nothing, unless there is an address."""
+
+    url: Text = Field(
+        default=None, description="address of the server, such as http://prometheus:9090; none: not asked"
+    )
+    token_file: Annotated[Path | None, Nothing] = Field(default=None, description="file with a bearer token")
+    user: Text = Field(default=None, description="who asks, where a name and a password are wanted")
+    password_file: Annotated[Path | None, Nothing] = Field(default=None, description="file with the password")
+    every_s: Seconds = Field(default=5.0, description="time between two questions")
+    timeout_s: Seconds = Field(default=5.0, description="an answer that takes longer is none")
+    window_s: Seconds = Field(default=60.0, description="samples of this time are asked: several times between scrapes")
+    cpu: Text = Field(
+        default=None, description="PromQL: a counter of processor seconds, or an expression in processors"
+    )
+    cpu_times: Text = Field(default=None, description="PromQL that says when the parts of an expression were scraped")
+    memory: Text = Field(default=None, description="PromQL: memory in use, in bytes")
+    memory_times: Text = Field(default=None, description="the same for memory")
+    lag: Text = Field(default=None, description="PromQL: records that wait, of sources that cannot be asked otherwise")
+    lag_times: Text = Field(default=None, description="the same for lag")
+    executor_label: str = Field(default="pod", min_length=1, description="the label that names the executor")
+    executor_pattern: str = Field(
+        default=r".*-exec-(\d+)", description="what of its value does: a regular expression, its group or all of it"
+    )
+    executor_is: Literal["id", "host"] = Field(
+        default="id", description="whether that is the id of an executor, or the host on which one runs"
+    )
+    query_label: Text = Field(
+        default=None, description="the label that holds the name of a lag's query; none: there is one query"
+    )
+
+    @field_validator("url")
+    @classmethod
+    def _url_is_an_address(cls, url: str | None) -> str | None:
+        return None if url is None else check_address(url)
+
+    @model_validator(mode="after")
+    def _asks_something(self) -> "PrometheusSettings":
+        asked = {"cpu": self.cpu_times, "memory": self.memory_times, "lag": self.lag_times}
+        for name, times in asked.items():
+            check_question(name, getattr(self, name), times)
+        compile_label(self.executor_pattern)
+        has_question = any(getattr(self, name) is not None for name in asked)
+        if (self.url is None) == has_question:
+            told = "url is set and no question" if self.url else "there is a question and no url"
+            raise ValueError(
+                f"{told}; set prometheus.url and one of {', '.join(f'prometheus.{name}' for name in asked)}"
+            )
+        if (self.user is None) != (self.password_file is None) or (
+            self.user is not None and self.token_file is not None
+        ):
+            raise ValueError("set token_file, or user and password_file, or neither")
+        return self
+
+
 class Settings(_Section):
     """Everything a run can be told. The names are the paths in YAML, `spark.elastream.*` and `ELASTREAM_*`."""
 
@@ -145,6 +204,7 @@ class Settings(_Section):
     journal: JournalSettings = JournalSettings()
     page: PageSettings = PageSettings()
     kafka: Kafka = Kafka()
+    prometheus: PrometheusSettings = PrometheusSettings()
     probes: dict[str, str] = Field(
         default_factory=dict,
         description="who knows the lag of a source: the class of its stream -> package.module:Class of a probe",

@@ -19,6 +19,11 @@ Phase = Literal["starting", "running", "between-triggers", "no-data", "restartin
 """What a query is doing; none of them may be mistaken for another."""
 
 
+ArrivedFrom = Literal["probe", "estimated", "reported", "extrapolated", "prometheus"]
+"""Who says how much has arrived. Asked of the log itself; from the bytes of files; what the source said when the last
+batch was planned; carried on from a rate; or what waits by somebody outside of Spark."""
+
+
 class Reading(NamedTuple):
     """A number and the time at which it was true."""
 
@@ -102,9 +107,7 @@ class Source:
     read_limit: ReadLimit | None = None
     """None: it reads all there is."""
     arrived: Reading | None = None
-    arrived_from: Literal["probe", "estimated", "reported", "extrapolated"] | None = None
-    """Asked of the log itself; from the bytes of files; what the source said when the last batch was planned; or
-    carried on from a rate."""
+    arrived_from: ArrivedFrom | None = None
     committed: Reading | None = None
     backlog_age_s: Reading | None = None
     partitions: int | None = None

@@ -21,6 +21,8 @@ from elastream.loop.control_desk import ControlDesk, put_under
 from elastream.loop.outside_text import sanitize_observation, sanitize_tick
 from elastream.loop.planner import Planner, TickPlan
 
+MAX_AGE_TICKS = 3
+"""One missed look is bearable; what is older than three ticks says nothing about now."""
 # However long ticks take, a change of load is looked at after so long.
 _LONGEST_REST_S = 60.0
 
@@ -43,8 +45,7 @@ class Controller:
         self.planner = planner
         self.clock = clock
         self.tick_s = tick_s
-        # One missed look is bearable; what is older than three ticks says nothing about now.
-        self.max_age_s = max_age_s if max_age_s is not None else 3 * tick_s
+        self.max_age_s = max_age_s if max_age_s is not None else MAX_AGE_TICKS * tick_s
         self.journals = journals
         self.desk = desk or ControlDesk()
         """Where people ask something of this loop."""

@@ -13,6 +13,7 @@ from elastream.core.slo import Slo
 from elastream.spark.jvm.listener import JvmListener
 from elastream.spark.jvm.snapshot import QuerySeen, Snapshot
 from elastream.spark.observe.observer import POOL, Observer, provided
+from elastream.spark.observe.prometheus.background import OutsideReadings
 from elastream.spark.scale.executors import Executors, ExecutorUse, ScaleLimits, ShrinkBy
 from elastream.spark.scale.scheduler_backend import SparkBackend
 from elastream.spark.session import check, expected_executors, memory_bytes
@@ -45,6 +46,7 @@ class SparkPlatform:
         emulated: bool = False,
         limits: ScaleLimits | None = None,
         asks_kafka: bool = True,
+        outside: OutsideReadings | None = None,
     ) -> None:
         check(spark, shrink_by=shrink_by)
         self.version = str(spark.version)
@@ -66,7 +68,9 @@ class SparkPlatform:
             worker_memory_bytes=memory_bytes(self._context.getConf().get("spark.executor.memory", "1g")),
             emulated=emulated,
             usage=None if backend.manager.sees_processes else dict,
+            outside=outside,
         )
+        self._outside = outside
         self._use = ExecutorUse()
         self._told: set[str] = set()
         unfit = next((query for query in self._watch.look().queries if query.active and _unfit(query)), None)
@@ -111,6 +115,8 @@ class SparkPlatform:
     def close(self) -> None:
         """Take the listener away; executors stay as they are."""
         self.executors.stop()
+        if self._outside is not None:
+            self._outside.stop()
         if not self.has_ended():
             self._watch.remove()
 

@@ -8,16 +8,19 @@ operator named "query", with all of its time and the records of its sources.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from elastream.core.observation import Observation, Query, Reading
 from elastream.core.signals import Signal
 from elastream.core.slo import Slo
-from elastream.spark.jvm.snapshot import Snapshot, StageSeen
+from elastream.spark.jvm.snapshot import QuerySeen, Snapshot, StageSeen
 from elastream.spark.observe.host_usage import HostUsage, Usage
 from elastream.spark.observe.losses import ADDED_UP, REASON, Losses
-from elastream.spark.observe.pool_tracker import POOL, PoolSeen, PoolTracker
+from elastream.spark.observe.pool_tracker import NOBODY, POOL, PoolSeen, PoolTracker
+from elastream.spark.observe.prometheus.background import OutsideReadings
+from elastream.spark.observe.prometheus.executor_use import OutsideUse, outside_use
+from elastream.spark.observe.prometheus.questions import ALONE
 from elastream.spark.observe.query_tracker import QueryTracker, SnapshotTime, without_totals
 from elastream.spark.scale.managers import Manager
 from elastream.spark.scale.roster import Registered
@@ -87,6 +90,7 @@ class Observer:
         worker_memory_bytes: float | None = None,
         emulated: bool = False,
         usage: Callable[[], Mapping[str, Usage]] | None = None,
+        outside: OutsideReadings | None = None,
     ) -> None:
         self.malformed = 0
         """Things in looks that could not be read, so far."""
@@ -95,8 +99,9 @@ class Observer:
         self._slots_per_worker = slots_per_worker
         self._slo = slo
         self._worker_memory_bytes = worker_memory_bytes
-        # Where executors run elsewhere, another source of their use can stand in for this host's.
         self._usage = HostUsage(application).read if usage is None else usage
+        # What executors elsewhere use, and lags that Spark does not know.
+        self._outside = outside
         self._pooling = PoolTracker(emulated=emulated)
         self._losses = Losses()
         self._queries: dict[str, QueryTracker] = {}
@@ -122,7 +127,9 @@ class Observer:
             worker_memory_bytes=self._worker_memory_bytes,
         )
         others = sum(executor.other_running for executor in look.executors.values() if executor.removed_s is None)
-        pool = self._pooling.pool(seen, look, self._usage(), at_s, is_lossy=is_lossy)
+        pool = self._pooling.pool(
+            seen, look, self._usage(), at_s, is_lossy=is_lossy, outside=self._used_outside(look, registered, moment)
+        )
         return Observation(
             at_s=at_s,
             utc_s=utc_s,
@@ -132,8 +139,25 @@ class Observer:
             other_busy_slots=Reading(float(others), at_s),
             cluster_workers=sizes.room,
             lacks=self._lacks(is_lossy=is_lossy),
-            troubles=self._losses.troubles(),
+            troubles=(*self._losses.troubles(), *(self._outside.troubles() if self._outside is not None else ())),
         )
+
+    def _used_outside(self, look: Snapshot, registered: Registered, moment: SnapshotTime) -> OutsideUse:
+        if self._outside is None:
+            return NOBODY
+        there = dict.fromkeys((*registered.ready, *registered.leaving))
+        hosts = {name: seen.host if (seen := look.executors.get(name)) is not None else None for name in there}
+        return outside_use(self._outside, hosts, moment.ahead_s)
+
+    def _waiting_outside(self, queries: Sequence[QuerySeen], moment: SnapshotTime) -> dict[str, Reading]:
+        """Query -> how many of its records wait, by whoever is asked outside of Spark."""
+        if self._outside is None or not (lag := self._outside.latest().lag):
+            return {}
+        keys = {seen.id: seen.name or "" for seen in queries}
+        if self._outside.labels.query is None:
+            keys = {seen.id: ALONE for seen in queries} if len(queries) == 1 else {}
+        found = {query: lag[key] for query, key in keys.items() if key in lag}
+        return {query: Reading(one.value, moment.monotonic(one.at_s)) for query, one in found.items()}
 
     def _lacks(self, *, is_lossy: bool) -> dict[Signal, str]:
         lost = dict.fromkeys(ADDED_UP, REASON) if is_lossy else {}
@@ -142,7 +166,7 @@ class Observer:
             lost[Signal.DRIVER_TIME] = REASON
         lacks = lost | self._pooling.lacks()
         # Where processes cannot be seen, tasks tell what they computed.
-        return lacks | {Signal.WORKER_CPU: REASON} if is_lossy and Signal.WORKER_MEMORY in lacks else lacks
+        return lacks | {Signal.WORKER_CPU: REASON} if is_lossy and self._pooling.reads_tasks else lacks
 
     def watched_only(self) -> tuple[str, ...]:
         """What was seen so far that no policy can act on, a sentence for each source."""
@@ -166,10 +190,11 @@ class Observer:
             following = self._following(event.query)
             if event.kind == "started" or not following.run:
                 following.started(event.run, event.name)
+        waiting = self._waiting_outside(look.queries, moment)
         for seen in look.queries:
             following = self._following(seen.id)
             following.started(seen.run, seen.name)
-            following.see(seen, moment)
+            following.see(seen, moment, waiting.get(seen.id))
             if is_lossy:
                 following.lose_events(seen.batch)
         # Stages before the progress of their batch, which asks for their totals.

@@ -206,8 +206,11 @@ class QueryTracker:
             return None
         return self._punctuality.at(sum(one.overdue(at_s - self.slo.delay_s) for one in self._inputs))
 
-    def see(self, seen: QuerySeen, moment: SnapshotTime) -> None:
-        """Take in what the query is doing, before what has ended: that refers to its sources."""
+    def see(self, seen: QuerySeen, moment: SnapshotTime, waiting: Reading | None = None) -> None:
+        """Take in what the query is doing, before what has ended: that refers to its sources.
+
+        `waiting` are records that wait by somebody outside of Spark: of its one source that cannot be asked itself.
+        """
         self.name = shown_name(seen.name, self.id)
         self._trigger = trigger(seen.trigger)
         if seen.sources is not None:
@@ -230,6 +233,9 @@ class QueryTracker:
                 asked_s=asked_s,
                 log=at(seen.logs, place),
             )
+        unknown = [one for one in self._inputs if not one.is_asked]
+        if len(unknown) == 1:
+            unknown[0].see_outside(moment.at_s, waiting)
         if (seen.message or "").startswith("Waiting for"):
             self._has_waited = True
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-from elastream.core.observation import Reading, Source
+from elastream.core.observation import ArrivedFrom, Reading, Source
 from elastream.estimators.delay import Stretch
 from elastream.spark.jvm.snapshot import LogSeen, Offset, SourceSeen, partition_order
 from elastream.spark.observe.arrival_curve import ArrivalCurve
 from elastream.spark.observe.offsets import Counts
+from elastream.spark.observe.outside_lag import OutsideLag
 from elastream.spark.observe.probes import Uncounted, probe_for, read_limit
 
 # A report no older than this stands as it is: ticks and polls are not closer together.
@@ -75,9 +76,23 @@ class SourceTracker:
         """Those that the log had when it answered last, in their order."""
         self._counts = False
         self._has_begun = False
-        self._arrived_from: Literal["probe", "estimated", "reported", "extrapolated"] | None = None
+        self._arrived_from: ArrivedFrom | None = None
         self._arrived_s: float | None = None
         self._probed = False
+        self._outside: OutsideLag | None = None
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether its log itself tells what has arrived."""
+        return self._probed or self.is_files
+
+    def see_outside(self, at_s: float, waiting: Reading | None) -> None:
+        """So many of its records waited by somebody outside of Spark, if anybody has said so."""
+        if waiting is not None or self._outside is not None:
+            self._outside = self._outside or OutsideLag()
+            self._outside.commit(at_s, self._committed)
+        if waiting is not None and self._outside is not None:
+            self._outside.see(waiting)
 
     @property
     def is_files(self) -> bool:
@@ -86,6 +101,8 @@ class SourceTracker:
     @property
     def watched_only(self) -> str | None:
         """Why executors will never be changed for its lag, if so."""
+        if self._outside is not None:
+            return None
         if isinstance(self._probe, Uncounted) or (self._has_begun and not self._counts and not self.is_files):
             return f"{self.seen.kind.rpartition('.')[2]} does not tell how many records wait"
         return None
@@ -93,7 +110,12 @@ class SourceTracker:
     @property
     def is_sampled(self) -> bool:
         """Whether it is known when records arrived."""
-        return any(one.curve.last for one in self._partitions.values())
+        return self._told_outside is not None or any(one.curve.last for one in self._partitions.values())
+
+    @property
+    def _told_outside(self) -> OutsideLag | None:
+        """Whoever knows its lag where it cannot be asked itself."""
+        return self._outside if self._outside is not None and not self._probed and self._outside.arrived else None
 
     def again(self, seen: SourceSeen) -> SourceTracker:
         """The same source in another run; if it is another one after all, begin anew."""
@@ -216,7 +238,7 @@ class SourceTracker:
     ) -> Read:
         """A batch has been committed; `progress` is its part about this source, `scanned` what its stages have read."""
         start, end = progress.get("startOffset"), progress.get("endOffset")
-        number = progress.get("numInputRows")
+        number, before = progress.get("numInputRows"), self._committed
         # Spark counts rows again for every action of a foreachBatch: without offsets that count, its stages may know.
         counted = scanned if is_foreach else float(number) if isinstance(number, int | float) else None
         self._probe.learn(start, end, counted, self._committed)
@@ -235,7 +257,13 @@ class SourceTracker:
         if ends is None and rows is not None:
             self._partition("").committed += rows
         self.rows = None if rows is None or self.rows is None else self.rows + rows
-        stretches = None if read is None or ends is None else self._delays(read, ended_s)
+        stretches: Sequence[Stretch] | None = None
+        if self._outside is not None:
+            self._outside.commit(ended_s, self._committed)
+        if (outside := self._told_outside) is not None:
+            stretches = outside.stretches(before, self._committed, ended_s)
+        elif read is not None and ends is not None:
+            stretches = self._delays(read, ended_s)
         return Read(rows, self._limited(rows, start, end), stretches)
 
     def _delays(self, read: Mapping[str, tuple[float, float]], ended_s: float) -> list[Stretch]:
@@ -262,25 +290,30 @@ class SourceTracker:
         # Where it begins may not be known before it has; what cannot be counted by its offsets is, by its rows.
         is_known = self._counts or (self._has_begun and self.rows is not None)
         committed = Reading(total, at_s) if is_known else None
-        arrived = None
+        arrived, arrived_from, outside = None, self._arrived_from, self._told_outside
         # Of a query that has ended nobody asks the source any more, but what was known stays so.
         if self._arrived_from is not None and self._arrived_s is not None:
             known = self._partitions.values()
             arrived = Reading(self._gone + sum(one.arrived or one.committed for one in known), self._arrived_s)
+        age_s = None if arrived is None else self._age(arrived, total, at_s)
+        if outside is not None:
+            arrived, arrived_from, age_s = outside.arrived, "prometheus", outside.age_s(total, at_s)
         return Source(
             name=source_name(place),
             read_limit=read_limit(self.seen),
             arrived=arrived,
-            arrived_from=self._arrived_from,
+            arrived_from=arrived_from,
             committed=committed,
-            backlog_age_s=None if arrived is None else self._age(arrived, total, at_s),
+            backlog_age_s=age_s,
             partitions=partitions,
             partition_backlogs=self._backlogs() if arrived is not None and committed is not None else None,
-            problem=self._probe.problem,
+            problem=self._probe.problem if outside is None else None,
         )
 
     def overdue(self, due_s: float) -> float:
         """Records that had arrived by then and are not committed, as far as it is known when they came."""
+        if (outside := self._told_outside) is not None:
+            return outside.overdue(due_s, self._committed)
         return sum(max(0.0, one.curve.arrived(due_s) - one.committed) for one in self._partitions.values())
 
     @property

@@ -1,0 +1,1 @@
+"""What Spark does not know of executors and sources, asked of Prometheus: `background` asks, `questions` concludes."""
