@@ -20,8 +20,7 @@ Phase = Literal["starting", "running", "between-triggers", "no-data", "restartin
 
 
 ArrivedFrom = Literal["probe", "estimated", "reported", "extrapolated", "prometheus"]
-"""Who says how much has arrived. Asked of the log itself; from the bytes of files; what the source said when the last
-batch was planned; carried on from a rate; or what waits by somebody outside of Spark."""
+"""Asked of the log; from bytes of files; as of the last batch's planning; carried on from a rate; asked elsewhere."""
 
 
 class Reading(NamedTuple):
