@@ -234,6 +234,27 @@ MUTANTS = (
         test="tests/unit/test_control.py::test_who_asked_what_stands_in_the_journal_with_its_time",
     ),
     Mutant(
+        fault="what came of an earlier change is told of a later one",
+        file="src/elastream/journal/story.py",
+        before="            before = set(_effects(self.first, self.changes))",
+        after="            before = set[Effect]()",
+        test="tests/unit/service/test_feed.py::test_a_change_tells_what_was_expected_of_it_and_what_came_of_it",
+    ),
+    Mutant(
+        fault="what somebody asked is not told",
+        file="src/elastream/journal/story.py",
+        before="if tick.interventions:",
+        after="if False:",
+        test="tests/unit/service/test_feed.py::test_what_somebody_asked_is_a_line_of_its_own_and_stands_in_the_present",
+    ),
+    Mutant(
+        fault="a band of what is expected is drawn where only a most is told",
+        file="src/elastream/evaluation/predictions.py",
+        before="return mean, low, _find(evidence, FORECAST) if high is None else high",
+        after="return mean, low, high",
+        test="tests/unit/service/test_feed.py::test_what_is_expected_to_arrive_is_told_with_its_band",
+    ),
+    Mutant(
         fault="as many connections as anybody likes take open files of the driver",
         file="src/elastream/service/server.py",
         before="if len(self.connections) >= MOST_CONNECTIONS:",

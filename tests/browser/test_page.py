@@ -159,7 +159,7 @@ def test_all_strips_are_drawn_over_the_same_axis(opened: Browser) -> None:
 def test_the_pointer_reads_all_strips_at_one_moment(opened: Browser) -> None:
     opened.point(*middle(opened, "#plot-backlog .u-over", share=0.508))
 
-    assert opened.run(SHOWN) == ["100/s", "100/s", "50", "?", "?", "4 s", "0", "5", "5", "5"]
+    assert opened.run(SHOWN) == ["100/s", "100/s", "?", "?", "?", "50", "?", "?", "4 s", "0", "5", "5", "5"]
     assert text(opened, "#cursor-time") == "2026-01-01 12:02:40"
     assert len({round(left) for left in opened.run("return page.strips.cursor")}) == 1
 

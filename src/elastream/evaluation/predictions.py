@@ -12,6 +12,8 @@ FORECAST, RECOVERY = "forecast_max_rps", "recovery_s"
 """As the evidence of decisions calls them; a pool's name may follow."""
 OF_QUERY = "lasting_rps"
 """What is expected of one query, whose name stands before it."""
+EXPECTED = ("expected_rps", "expected_low_rps", "expected_high_rps")
+"""Of one query too: the mean over the time ahead, and between what it lies in most cases."""
 HORIZONS = ("horizon_s", "ahead_s")
 """How far a policy looks, as their settings call it."""
 
@@ -69,6 +71,23 @@ def find_forecasts(decision: Decision, queries: Sequence[Query]) -> dict[str, fl
     # What is said of the whole pool is said of a query that has it for itself.
     whole = _find(decision.evidence, FORECAST) if len(queries) == 1 else None
     return found if whole is None else {queries[0].id: whole, **found}
+
+
+def find_expected(decision: Decision, queries: Sequence[Query]) -> tuple[Value, Value, Value]:
+    """What is expected to arrive, over all queries, and between what it lies; unknown where a policy does not say.
+
+    Of several queries the ends are added up: a load that is higher than expected is so for all of them at worst. Where
+    only a most is expected, it is the upper end.
+    """
+    evidence = decision.evidence
+    told = [[evidence.get(f"{query.name}/{name}") for query in queries] for name in EXPECTED]
+    mean, low, high = (_add(values) for values in told)
+    return mean, low, _find(evidence, FORECAST) if high is None else high
+
+
+def _add(values: Sequence[Json]) -> Value:
+    numbers = [float(one) for one in values if isinstance(one, int | float) and not isinstance(one, bool)]
+    return sum(numbers) if numbers and len(numbers) == len(values) else None
 
 
 def find_horizon(settings: Mapping[str, Json]) -> float | None:

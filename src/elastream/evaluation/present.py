@@ -31,13 +31,20 @@ class PresentCapacity:
 
     def update(self, query: Query, now: Observation) -> Value:
         """Take in a look, and tell records per second; unknown where no batch says what so many rows would cost."""
+        self.learn(query)
+        return self.at(query, sum(pool.slots for pool in now.pools))
+
+    def learn(self, query: Query) -> None:
+        """Take in the last batch of a look."""
         batch = query.finished
         if batch is not None and batch.id != self._seen:
             # What a driver does for the first time says nothing of later batches.
             is_first, self._seen = self._seen is None, batch.id
             if not is_first and batch.rows and batch.busy_s is not None:
                 self._batches.append(_Batch(batch.rows, batch.busy_s, batch.driver_s or 0.0))
-        slots = sum(pool.slots for pool in now.pools)
+
+    def at(self, query: Query, slots: int) -> Value:
+        """Records per second on so many slots."""
         cost = batch_cost([(one.rows, one.busy_s) for one in self._batches])
         if cost is None or slots == 0 or cost.per_record_s <= 0:
             return None

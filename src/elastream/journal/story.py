@@ -4,14 +4,22 @@ import re
 from collections import deque
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
+from typing import TypeGuard
 
 from elastream.core.decision import Adjustment
 from elastream.core.observation import Observation
 from elastream.core.tick import Tick
 from elastream.journal.format import Header
 from elastream.journal.reader import Recording
-from elastream.journal.story_line import GuardHold, Line, What
+from elastream.journal.story_line import Effect, EffectUnit, GuardHold, Line, What
 
+# For so long what comes of a change is waited for.
+_EFFECT_WITHIN_S = 600.0
+_EFFECTS: tuple[tuple[str, str, EffectUnit], ...] = (
+    ("effect_expected_s", "effect_took_s", "s a batch"),
+    ("effect_expected_rps", "effect_rps", "records/s"),
+)
+"""As the evidence calls what was expected and what came of it."""
 _NUMBER = re.compile(r"[+-]?\d[\d,._]*")
 
 
@@ -41,13 +49,26 @@ class _Group:
     ticks: int = 0
     ready_after_s: float | None = None
     overtaken: bool = False
+    last_at_s: float = 0.0
+    effects: tuple[Effect, ...] = ()
     said: Line | None = None
     """What people asked ahead of a tick, in the place of ticks."""
 
     @property
     def is_open(self) -> bool:
-        """Whether later ticks may still say when it was done."""
-        return bool(self.changes) and self.ready_after_s is None and not self.overtaken
+        """Whether later ticks may still say when it was done, and what came of it."""
+        return bool(self.changes) and not self.overtaken and (self.ready_after_s is None or self._awaits_effect)
+
+    @property
+    def _awaits_effect(self) -> bool:
+        """Policies that say what they expect do so with every change."""
+        decision = self.first.decision
+        return (
+            decision is not None
+            and bool(decision.note)
+            and not self.effects
+            and self.last_at_s - self.first.at_s < _EFFECT_WITHIN_S
+        )
 
     def add(self, tick: Tick) -> None:
         self.last = tick
@@ -56,11 +77,18 @@ class _Group:
             low, high = self.asked.get((note.guard, note.pool), (note.before, note.before))
             self.asked[note.guard, note.pool] = min(low, note.before), max(high, note.before)
 
-    def look(self, now: Observation, at_s: float) -> None:
-        """See whether the change is done."""
+    def look(self, now: Observation, tick: Tick) -> None:
+        """See whether the change is done, and what came of it."""
+        if not self.is_open:
+            return
+        self.last_at_s = tick.at_s
         sizes = {pool.name: pool.ready for pool in now.pools if not pool.leaving}
-        if self.is_open and all(sizes.get(pool) == after for pool, (_, after) in self.changes.items()):
-            self.ready_after_s = at_s - self.first.at_s
+        if self.ready_after_s is None and all(sizes.get(pool) == after for pool, (_, after) in self.changes.items()):
+            self.ready_after_s = tick.at_s - self.first.at_s
+        if self.ready_after_s is not None and not self.effects:
+            before = set(_effects(self.first, self.changes))
+            # What came of an earlier change is still told.
+            self.effects = tuple(one for one in _effects(tick, self.changes) if one not in before)
 
     def line(self) -> Line:
         if self.said is not None:
@@ -90,6 +118,7 @@ class _Group:
             lasted_s=self.last.at_s - self.first.at_s,
             ready_after_s=self.ready_after_s,
             overtaken=self.overtaken,
+            effects=self.effects,
         )
 
 
@@ -103,7 +132,7 @@ class StoryFold:
         """Lines that are complete with this tick."""
         if tick.observation is not None:
             for group in self._waiting:
-                group.look(tick.observation, tick.at_s)
+                group.look(tick.observation, tick)
         if tick.interventions:
             self._waiting.append(_Group(key=None, first=tick, last=tick, changes={}, said=_asked_line(tick)))
         changes = tick.decision.changes(tick.observation) if tick.decision and tick.observation else {}
@@ -145,6 +174,24 @@ def begin_line(header: Header, tick: Tick) -> Line:
         changes={},
         reason=f"policy {header.policy} on {header.platform}{application}, a look every {header.tick_s:g} s",
     )
+
+
+def _effects(tick: Tick, changes: dict[str, tuple[int, int]]) -> Iterator[Effect]:
+    """What the policy says was expected of a size that is one of these, and what came of it."""
+    evidence = tick.decision.evidence if tick.decision else {}
+    sizes = {after for _, after in changes.values()}
+    for key, workers in evidence.items():
+        query, _, name = key.rpartition("/")
+        if name != "effect_workers" or workers not in sizes:
+            continue
+        for expected, real, unit in _EFFECTS:
+            said, came = evidence.get(f"{query}/{expected}"), evidence.get(f"{query}/{real}")
+            if _is_number(said) and _is_number(came):
+                yield Effect(query, unit, float(said), float(came))
+
+
+def _is_number(value: object) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _asked_line(tick: Tick) -> Line:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 
 What = Literal["start", "asked", "change", "keep", "hold", "blind"]
 """start: a run begins. asked: somebody asked something of the loop. change: the target changes. keep, hold: it stays,
@@ -20,6 +20,22 @@ class GuardHold:
     """Smallest and largest size without the guard."""
     after: int
     reason: str
+
+
+EffectUnit = Literal["s a batch", "records/s"]
+
+
+class Effect(NamedTuple):
+    """What a policy expected of a new size, beside what it then measured."""
+
+    query: str
+    unit: EffectUnit
+    expected: float
+    real: float
+
+    def sentence(self) -> str:
+        """Both."""
+        return f"{self.query} was expected to do {self.expected:,.3g} {self.unit}, and did {self.real:,.3g}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +60,8 @@ class Line:
     """From the decision until all workers were there, or gone. None: not seen."""
     overtaken: bool = False
     """The next change came before this one was done."""
+    effects: tuple[Effect, ...] = ()
+    """What came of a change, where the policy says what it expected."""
 
     @property
     def clock(self) -> str:
@@ -78,7 +96,8 @@ class Line:
         if self.what != "change":
             return repeated
         if self.ready_after_s is not None:
-            return f"{repeated} Ready after {_duration(self.ready_after_s)}."
+            effects = "".join(f" {effect.sentence()}." for effect in self.effects)
+            return f"{repeated} Ready after {_duration(self.ready_after_s)}.{effects}"
         return f"{repeated} {'Not ready before the next change' if self.overtaken else 'Not seen to be ready'}."
 
 

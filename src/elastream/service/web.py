@@ -15,7 +15,7 @@ from starlette.types import Message as AsgiMessage
 from elastream.loop.control_desk import ControlDesk
 from elastream.render.html import element
 from elastream.render.page.feed import FeedMessage, FeedPlace, parse_place
-from elastream.render.page.skeleton import SCRIPTS, STYLES, make_body, make_head, read_client
+from elastream.render.page.skeleton import SERVED_SCRIPTS, STYLES, make_body, make_head, read_client
 from elastream.service.access import Access, RequestRefused
 from elastream.service.control import ControlRoutes
 from elastream.service.hub import Hub
@@ -77,7 +77,7 @@ def make_application(hub: Hub, metrics: RunMetrics, access: Access, desk: Contro
 
     async def give(request: Request) -> Response:
         name = request.path_params["name"]
-        if name not in (*SCRIPTS, *STYLES):
+        if name not in (*SERVED_SCRIPTS, *STYLES):
             return PlainTextResponse("there is no such file\n", status_code=404)
         return Response(read_client(name), media_type=TYPES[name[name.rindex(".") :]])
 
@@ -137,6 +137,6 @@ def _make_document() -> str:
         "Elastream",
         *(element("link", rel="stylesheet", href=f"client/{name}") for name in STYLES),
     )
-    scripts = (element("script", src=f"client/{name}") for name in SCRIPTS)
-    body = element("body", element("main", make_body()), *scripts)
+    scripts = (element("script", src=f"client/{name}") for name in SERVED_SCRIPTS)
+    body = element("body", element("main", make_body(served=True)), *scripts)
     return f"<!doctype html>\n{element('html', head, body, lang='en')}\n"

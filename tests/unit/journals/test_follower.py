@@ -84,8 +84,8 @@ def test_what_makes_no_sense_is_left_out_and_told(tmp_path: Path) -> None:
 def test_a_journal_of_a_newer_version_is_told_and_nothing_of_it_is_believed(tmp_path: Path) -> None:
     record(tmp_path, [100.0])
     (file,) = journal_files(tmp_path)
-    file.write_text(file.read_text().replace('"schema":3', '"schema":99', 1))
+    file.write_text(file.read_text().replace('"schema":4', '"schema":99', 1))
     follower = JournalFollower(tmp_path)
 
     assert numbers(follower) == []
-    assert "reads up to 3" in follower.troubles[0]
+    assert "reads up to 4" in follower.troubles[0]

@@ -1,12 +1,16 @@
 """What a page is told of a run, tick by tick."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
 
-from elastream.core.decision import Adjustment, Decision
+from elastream.core.control import Control, Intervention
+from elastream.core.decision import Adjustment, Decision, Json
+from elastream.core.observation import FinishedBatch, Trigger
 from elastream.core.tick import Tick
+from elastream.loop.control_desk import put_under
 from elastream.render.page.feed import FeedMessage, FeedPlace, PageFeed, parse_place
 from elastream.render.page.moment import find_state
 from tests.unit.journal_samples import UTC_S, header, planner, tick
@@ -120,3 +124,70 @@ def _paused(mode: str) -> Tick:
 )
 def test_the_loop_has_a_state(seen: Tick, state: str) -> None:
     assert find_state(seen) == state
+
+
+def _grown_by(evidence: Mapping[str, Json], *, at: int = 1, to: int = 5, wanted: int = 2) -> Tick:
+    now = look(5.0 * at, wanted=wanted, ready=wanted)
+    return tick(at, now, Decision(allocation={"executors": to}, reason="more", evidence=evidence, note={"hope": 1}))
+
+
+def test_what_is_expected_to_arrive_is_told_with_its_band() -> None:
+    told = {"clicks/expected_rps": 150.0, "clicks/expected_low_rps": 120.0, "clicks/expected_high_rps": 190.0}
+    (row,) = json.loads(begun().update(_grown_by(told))[0].data)
+    assert row[-1] == [150, 120, 190]
+
+    (most_only,) = json.loads(begun().update(_grown_by({"forecast_max_rps/executors": 180.0}))[0].data)
+    assert most_only[-1] == [None, None, 180]
+
+    (nothing,) = json.loads(begun().update(_grown_by({"clicks/expected_rps": True}))[0].data)
+    assert len(nothing) == 11
+
+
+def test_a_change_tells_what_was_expected_of_it_and_what_came_of_it() -> None:
+    feed = begun()
+    stale: dict[str, Json] = {"clicks/effect_workers": 5, "clicks/effect_expected_s": 9.0, "clicks/effect_took_s": 8.0}
+    news: dict[str, Json] = {"clicks/effect_workers": 5, "clicks/effect_expected_s": 3.0, "clicks/effect_took_s": 4.5}
+    feed.update(_grown_by(stale))
+    for number, evidence in ((2, stale), (3, news), (4, news)):
+        now = look(5.0 * number, wanted=5, ready=5)
+        feed.update(tick(number, now, Decision.keep(now, "right", evidence)))
+
+    lines = [line for one in feed.since(None) if one.kind == "lines" for line in json.loads(one.data)]
+    (change,) = [line for line in lines if line["what"] == "change"]
+    assert change["effects"] == [["clicks", "s a batch", 3.0, 4.5]]
+    assert change["ready_after_s"] == 5.0
+
+
+def test_what_somebody_asked_is_a_line_of_its_own_and_stands_in_the_present() -> None:
+    feed = begun()
+    (one,) = calm([1])
+    asked = Intervention(asked="dry-run", who="<b>alice</b> at 127.0.0.1", utc_s=UTC_S)
+    assert one.observation is not None
+    feed.update(replace(one, interventions=(asked,), observation=put_under(one.observation, Control(mode="dry-run"))))
+
+    told = {kind: json.loads(data) for kind, data, _ in feed.since(None)}
+    assert [line["reason"] for line in told["lines"] if line["what"] == "asked"] == [
+        "<b>alice</b> at 127.0.0.1 asks: dry run"
+    ]
+    assert (told["now"]["state"], told["now"]["control"]["mode"]) == ("dry run", "dry-run")
+
+
+def test_what_executors_could_do_is_told_beside_what_they_have_done() -> None:
+    feed = begun()
+    rows = [1000.0, 4000.0, 2000.0, 3000.0, 500.0, 3500.0]
+    for number, came in enumerate(rows, start=1):
+        now = look(5.0 * number)
+        batch = FinishedBatch(
+            id=number, started_s=5.0 * number - 4, ended_s=5.0 * number, rows=came, busy_s=1 + came / 1000, driver_s=0.5
+        )
+        trigger = Trigger(interval_s=5.0)
+        now = replace(now, queries=(replace(now.queries[0], finished=batch, trigger=trigger),))
+        feed.update(kept(number, now))
+
+    (told,) = [json.loads(one.data)["queries"] for one in feed.since(None) if one.kind == "now"]
+    fit = dict(map(tuple, told[0]["fit"]))
+    # Two slots an executor, 4.5 s of them between two triggers; a batch costs one second and each record a thousandth.
+    assert fit[1] == pytest.approx((4.5 * 2 - 1) * 1000 / 5, rel=0.01)
+    assert fit[2] == pytest.approx((4.5 * 4 - 1) * 1000 / 5, rel=0.01)
+    # Beyond what batches of that kind have told there is no line.
+    assert 20 not in fit

@@ -10,7 +10,7 @@ import pytest
 
 from elastream.core.errors import BadInput
 from elastream.render.page.feed import PageFeed
-from elastream.render.page.skeleton import SCRIPTS, STYLES
+from elastream.render.page.skeleton import SERVED_SCRIPTS, STYLES
 from elastream.service import server as serving
 from elastream.service.place import PagePlace
 from elastream.service.server import PageServer
@@ -78,7 +78,7 @@ def test_the_page_runs_nothing_that_stands_in_it(ask: Ask, server: PageServer) -
 
 
 def test_its_scripts_and_styles_are_served_and_no_other_file(ask: Ask, server: PageServer) -> None:
-    for name in (*SCRIPTS, *STYLES):
+    for name in (*SERVED_SCRIPTS, *STYLES):
         assert ask(server, f"/client/{name}").status == 200
     for path in ("/client/feed.py", "/client/..%2ffeed.py", "/client/../feed.py", "/etc/passwd", "/client/"):
         assert ask(server, path).status == 404

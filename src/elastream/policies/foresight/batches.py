@@ -215,6 +215,7 @@ def _told(
         "binding": binding,
         "arrival_rps": loads.level,
         "lasting_rps": loads.lasting,
+        **loads.expected,
         "batch_s": batch_s,
         "delay_s": period_s + batch_s,
         **{f"cost_s/{size}": float(cost) for size, cost in zip(weighed.sizes, weighed.cost, strict=True)},

@@ -75,6 +75,8 @@ class Loads(NamedTuple):
     later: Floats
     lumps: Floats
     """What one step may bring over that."""
+    expected: Mapping[str, Json]
+    """The mean over the time ahead, and between what it lies in eight of ten cases, for people."""
 
 
 def find_loads(expected: Sequence[Expected], taste: Taste) -> Loads:
@@ -88,7 +90,8 @@ def find_loads(expected: Sequence[Expected], taste: Taste) -> Loads:
     if taste.without == "spread":
         alike = np.ones(len(_SHARES))
         soon_rps, later_rps = max(LEAST_RPS, near.rps), max(LEAST_RPS, far.rps)
-        return Loads(near.rps, max(near.rps, far.rps), soon_rps * alike, later_rps * alike, np.ones(1))
+        told: dict[str, Json] = {"expected_rps": far.rps}
+        return Loads(near.rps, max(near.rps, far.rps), soon_rps * alike, later_rps * alike, np.ones(1), told)
     spread = [math.log(one.at(0.9) / one.at(0.1)) / _TENTHS if one.rps > 0 else 0.0 for one in expected]
     lumpy = math.sqrt(max(0.0, spread[0] ** 2 - spread[1] ** 2))
     lumps = np.exp(lumpy * _LUMPS) if lumpy > _EVEN else np.ones(1)
@@ -101,6 +104,7 @@ def find_loads(expected: Sequence[Expected], taste: Taste) -> Loads:
         soon=np.maximum(LEAST_RPS, soon),
         later=np.maximum(LEAST_RPS, later),
         lumps=lumps / (HOW_OFTEN[len(lumps)] @ lumps),
+        expected={"expected_rps": far.rps, "expected_low_rps": far.at(0.1), "expected_high_rps": far.at(0.9)},
     )
 
 

@@ -174,6 +174,7 @@ def _told(
         "binding": binding,
         "arrival_rps": loads.level,
         "lasting_rps": loads.lasting,
+        **loads.expected,
         "capacity_rps": rate,
         "age_s": age_s,
         "care": care,

@@ -19,6 +19,7 @@ from typing import Any, Literal, NamedTuple
 
 from elastream.core.tick import Tick
 from elastream.evaluation.measures import Value, living_queries
+from elastream.evaluation.predictions import find_expected, find_horizon
 from elastream.evaluation.series import Measure, RunSeries
 from elastream.evaluation.summary import summarise
 from elastream.journal.format import Header
@@ -44,6 +45,8 @@ MEASURES: Sequence[Measure] = (
     "arrived", "committed", "backlog", "delay", "to-come", "batch", "wanted", "requested", "ready", "leaving",
 )  # fmt: skip
 """The columns of a moment, behind its time."""
+EXPECTED = ("expected", "expected-low", "expected-high")
+"""Columns of their own: what is expected to arrive, and between what it lies."""
 OF_QUERIES: Sequence[Measure] = ("arrived", "backlog", "delay")
 
 
@@ -105,7 +108,7 @@ class PageFeed:
         assert self._header is not None
         before = len(self.series.at)
         self.series.update(tick)
-        rows = [self._row(number) for number in range(before, len(self.series.at))]
+        rows = [self._row(number, tick) for number in range(before, len(self.series.at))]
         if not rows:
             return []
         place = FeedPlace(self._header.started_utc, tick.number)
@@ -149,12 +152,17 @@ class PageFeed:
             "spark": header.spark,
             "notes": [*header.notes, *self._notes],
             "measures": MEASURES,
+            "expected": EXPECTED,
+            "ahead_s": find_horizon(header.policy_settings),
         }
         return FeedMessage("run", _dumped(told))
 
-    def _row(self, number: int) -> str:
+    def _row(self, number: int, tick: Tick) -> str:
         series = self.series
         values = (series.column(measure)[number] for measure in MEASURES)
+        # Moments between two looks have no decision of their own.
+        is_last = number == len(series.at) - 1
+        expected = _find_expected(tick) if is_last else (None, None, None)
         row: list[Any] = [round(series.at[number], 2), *map(_short, values)]
         queries = living_queries(series.last) if series.last is not None else []
         if 1 < len(queries) <= FEW_QUERIES:
@@ -163,6 +171,8 @@ class PageFeed:
                 query.id: [query.name, *(_short(series.column(measure, query.id)[number]) for measure in OF_QUERIES)]
                 for query in queries
             })  # fmt: skip
+        if any(value is not None for value in expected):
+            row += [*([{}] if len(row) == 1 + len(MEASURES) else []), list(map(_short, expected))]
         return _dumped(row)
 
     def _tell_spans(self) -> FeedMessage | None:
@@ -201,6 +211,12 @@ class PageFeed:
         while len(self._lines) > KEEP_LINES:
             del self._lines[next(iter(self._lines))]
         return FeedMessage("lines", f"[{','.join(changed)}]") if changed else None
+
+
+def _find_expected(tick: Tick) -> tuple[Value, Value, Value]:
+    if tick.decision is None or tick.observation is None:
+        return None, None, None
+    return find_expected(tick.decision, living_queries(tick.observation))
 
 
 def _short(value: Value) -> Value:

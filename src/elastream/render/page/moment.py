@@ -1,5 +1,6 @@
 """What a page shows of the last moment only: sizes, promises, queries with their operators, and what was learned."""
 
+import math
 from collections import defaultdict, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -11,12 +12,14 @@ from elastream.core.errors import BadInput
 from elastream.core.observation import Observation, OperatorWork, Query, Reading, Source
 from elastream.core.tick import Tick
 from elastream.core.topology import Operator
+from elastream.evaluation.present import PresentCapacity
 from elastream.evaluation.rates import Total
 from elastream.evaluation.series import RunSeries
 
 MOST_QUERIES = 30
 MOST_PARTITIONS = 64
 BATCHES_KEPT = 240
+FIT_POINTS = 24
 RATE_WINDOW_S = 60.0
 
 LoopState = Literal["starting", "blind", "degraded", "paused", "dry run", "limited", "scaling", "watching"]
@@ -37,6 +40,7 @@ class ObservedCapacity:
     """Batches of each query by the executors that they ran on, and what operators do per second."""
 
     dots: dict[str, deque[BatchDot]] = field(default_factory=dict)
+    fits: dict[str, PresentCapacity] = field(default_factory=dict)
     _seen: dict[str, int] = field(default_factory=dict)
     _totals: dict[tuple[str, str, str], Total] = field(default_factory=lambda: defaultdict(Total))
 
@@ -49,6 +53,7 @@ class ObservedCapacity:
         for gone in self._seen.keys() - living:
             del self._seen[gone]
             self.dots.pop(gone, None)
+            self.fits.pop(gone, None)
         self._totals = defaultdict(Total, {key: total for key, total in self._totals.items() if key[0] in living})
         for query in now.queries:
             if query.id in living:
@@ -58,7 +63,24 @@ class ObservedCapacity:
         """How fast a running total of an operator grew lately."""
         return None if reading is None else self._totals[query, operator, what].rate(reading, RATE_WINDOW_S)
 
+    def fit(self, query: Query, now: Observation, limit: Bottleneck | None) -> list[tuple[int, float]]:
+        """Executors, and the records per second that they could do by what batches cost."""
+        known = self.fits.get(query.id)
+        if known is None or len(now.pools) != 1:
+            return []
+        (pool,) = now.pools
+        most = max(pool.max_workers, *(dot.executors for dot in self.dots.get(query.id, ())), 1)
+        useful = math.inf if limit is None or limit.useful_slots is None else limit.useful_slots
+        step = max(1, round(most / FIT_POINTS))
+        found = []
+        for size in sorted({1, *range(step, most + 1, step), most}):
+            rps = known.at(query, int(min(useful, size * pool.slots_per_worker)))
+            if rps is not None:
+                found.append((size, float(f"{rps:.4g}")))
+        return found
+
     def _note_batch(self, query: Query, now: Observation) -> None:
+        self.fits.setdefault(query.id, PresentCapacity()).learn(query)
         batch = query.finished
         if batch is None or not batch.rows or self._seen.get(query.id) == batch.id or batch.duration_s <= 0:
             self._seen.setdefault(query.id, -1)
@@ -99,7 +121,7 @@ def describe_moment(
         "age": now.delay_to_come_s,
         "control": _control(now, configured),
         "lacks": {signal.value: reason for signal, reason in now.lacks.items()},
-        "queries": [_query(query, capacity, tick.bottlenecks) for query in shown],
+        "queries": [_query(query, now, capacity, tick.bottlenecks) for query in shown],
         "ended": len([query for query in now.queries if query.phase == "terminated"]),
         "evidence": _evidence(decision),
     }
@@ -150,7 +172,9 @@ def _pool(pool: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _query(query: Query, capacity: ObservedCapacity, bottlenecks: Sequence[Bottleneck]) -> dict[str, Any]:
+def _query(
+    query: Query, now: Observation, capacity: ObservedCapacity, bottlenecks: Sequence[Bottleneck]
+) -> dict[str, Any]:
     batch, running = query.finished, query.running
     limit = next((one for one in bottlenecks if one.query == query.id), None)
     return {
@@ -173,6 +197,7 @@ def _query(query: Query, capacity: ObservedCapacity, bottlenecks: Sequence[Bottl
                                              "slots": limit.useful_slots},
         "sources": [_source(source) for source in query.sources],
         "operators": _operators(query, capacity),
+        "fit": capacity.fit(query, now, limit),
         "edges": [[edge.upstream, edge.downstream] for edge in query.topology.edges],
         "dots": list(capacity.dots.get(query.id, ())),
     }  # fmt: skip

@@ -3,8 +3,11 @@
 from importlib.resources import files
 
 from elastream.render.html import Html, element, joined
+from elastream.render.page.control_panel import make_control_panel
 
 SCRIPTS = ("uplot.js", "format.js", "store.js", "strips.js", "decisions.js", "queries.js", "main.js")
+SERVED_SCRIPTS = (*SCRIPTS[:-1], "control.js", SCRIPTS[-1])
+"""A file controls nothing."""
 STYLES = ("uplot.css", "run.css")
 _CLIENT = files(__package__).joinpath("client")
 
@@ -14,9 +17,10 @@ def read_client(name: str) -> str:
     return _CLIENT.joinpath(name).read_text(encoding="utf-8")
 
 
-def make_body() -> Html:
+def make_body(*, served: bool = False) -> Html:
     """What the scripts fill."""
-    return joined((_header(), _now(), _over_time(), _summary(), _queries(), _story(), _footer()))
+    panel = make_control_panel() if served else None
+    return joined((_header(), _now(), panel, _over_time(), _summary(), _queries(), _story(), _footer()))
 
 
 def make_head(title: str, *more: Html) -> Html:

@@ -19,12 +19,13 @@ page.decisions = (() => {
 
   const head = line => {
     if (line.what === "start") return "a run begins";
+    if (line.what === "asked") return "asked";
     if (line.what === "blind") return "not seen";
     return line.what === "change" ? page.sizes(line) : `${total(line.sizes)} ${line.what === "keep" ? "kept" : "held"}`;
   };
 
   const took = line => {
-    if (line.what === "start") return "";
+    if (line.what === "start" || line.what === "asked") return "";
     if (line.what !== "change") return line.ticks > 1 ? page.duration(line.lasted_s) : "";
     if (line.ready_after_s !== null) return `ready after ${page.duration(line.ready_after_s)}`;
     return line.overtaken ? "not ready before the next" : "not ready yet";
@@ -43,6 +44,8 @@ page.decisions = (() => {
     page.make("td", {class: "what"}, head(line)),
     page.make("td", {class: "why"}, line.reason,
       ...line.held.map(one => page.make("div", {class: "guard"}, `${one.guard}: ${one.reason} (wished ${asked(one)}, became ${one.after})`)),
+      ...line.effects.map(([query, unit, expected, real]) =>
+        page.make("div", {class: "guard"}, `Came of it: ${query} was expected to do ${page.three(expected)} ${unit}, and did ${page.three(real)}`)),
       ...line.limits.map(text => page.make("div", {class: "limited"}, `Limited: ${text}`)),
       ...line.troubles.filter(text => text !== line.reason).map(text => page.make("div", {class: "failed"}, `Failed: ${text}`))),
     page.make("td", {class: "took"}, took(line)));

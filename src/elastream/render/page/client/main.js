@@ -71,6 +71,7 @@ page.main = (() => {
     page.find("limits").hidden = !now.limits.length;
     page.find("troubles").hidden = !now.troubles.length;
     page.queries.update(now);
+    if (page.control) page.control.update(now);
     age();
   };
 
@@ -107,7 +108,7 @@ page.main = (() => {
     page.strips.start();
     const held = page.find("run-data");
     page.isFile = held !== null;
-    if (!page.isFile) return listen();
+    if (!page.isFile) return page.control.start(listen);
     for (const [kind, data] of JSON.parse(held.textContent)) take[kind](data);
     if (!page.store.now) page.write("state", "nothing was recorded");
   };

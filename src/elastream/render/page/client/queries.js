@@ -71,7 +71,7 @@ page.queries = (() => {
   const capacity = query => {
     if (!query.dots.length) return null;
     const W = 360, H = 150, L = 46, B = 24, pool = page.store.now.pools[0];
-    const most = Math.max(pool ? pool.max : 1, ...query.dots.map(([size]) => size)), high = Math.max(...query.dots.map(([, rate]) => rate)) * 1.1;
+    const most = Math.max(pool ? pool.max : 1, ...query.dots.map(([size]) => size)), high = Math.max(...query.dots.map(([, rate]) => rate), ...query.fit.map(([, rate]) => rate)) * 1.1;
     const x = size => L + (W - L - 8) * size / (most + 0.5), y = rate => 6 + (H - B - 6) * (1 - rate / high);
     const dots = query.dots.map(([size, rate, late]) => page.make("circle", {cx: x(size), cy: y(rate), r: 3, class: late ? "dot late" : "dot"},
       page.make("title", {}, `${size} executors: ${page.compact(rate)}/s${late ? ", all it could" : ""}`)));
@@ -82,9 +82,11 @@ page.queries = (() => {
       page.make("line", {x1: x(slots / pool.slots), x2: x(slots / pool.slots), y1: 4, y2: H - B, class: "ceiling"}, page.make("title", {}, `more than ${slots} slots cannot help`));
     const arrived = page.store.latest("arrived");
     const wish = arrived === null || arrived > high ? null : page.make("line", {x1: L, x2: W, y1: y(arrived), y2: y(arrived), class: "wish"}, page.make("title", {}, `${page.compact(arrived)}/s arrive`));
+    const fit = query.fit.length < 2 ? null : page.make("path", {class: "fit", d: `M${query.fit.map(([size, rate]) => `${x(size)} ${y(rate)}`).join("L")}`},
+      page.make("title", {}, "what so many executors could do, by what batches cost"));
     return page.make("figure", {class: "capacity"},
-      page.make("figcaption", {}, page.make("h4", {}, "Capacity"), page.make("small", {}, "records/s of a batch against executors; filled: all it could, dashed: what arrives")),
-      page.make("svg", {viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": `Capacity of ${query.name}: ${query.dots.length} batches`}, ...marks, ...sizes, wish || "", limit || "", ...dots));
+      page.make("figcaption", {}, page.make("h4", {}, "Capacity"), page.make("small", {}, "records/s of a batch against executors; filled: all it could; dashed: what arrives; line: by what batches cost; upright: no more helps")),
+      page.make("svg", {viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": `Capacity of ${query.name}: ${query.dots.length} batches`}, ...marks, ...sizes, fit || "", wish || "", limit || "", ...dots));
   };
 
   return {

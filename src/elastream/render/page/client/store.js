@@ -3,6 +3,7 @@
 page.store = {
   most: 30000,
   measures: [],
+  told: 0,
   columns: [[]],
   run: null,
   now: null,
@@ -12,17 +13,19 @@ page.store = {
 
   begin(run) {
     this.run = run;
-    if (this.measures.length === run.measures.length) return;
-    this.measures = run.measures;
-    this.columns = [[], ...run.measures.map(() => [])];
+    if (this.measures.length) return;
+    this.told = run.measures.length;
+    this.measures = [...run.measures, ...run.expected];
+    this.columns = [[], ...this.measures.map(() => [])];
   },
 
   append(rows) {
     const times = this.columns[0];
     for (const row of rows) {
       if (times.length && row[0] <= times[times.length - 1]) continue;
-      this.columns.forEach((column, i) => column.push(row[i]));
-      this.appendQueries(row[this.columns.length] || {}, times.length);
+      const [queries, expected] = row.slice(this.told + 1);
+      this.columns.forEach((column, i) => column.push(i <= this.told ? row[i] : expected ? expected[i - this.told - 1] : null));
+      this.appendQueries(queries || {}, times.length);
     }
     const over = times.length - this.most;
     if (over <= 0) return;

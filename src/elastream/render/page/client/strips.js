@@ -5,7 +5,9 @@ page.strips = (() => {
   const line = (measure, label, colour, more = {}) => ({measure, label, colour, ...more});
   const STRIPS = [
     {id: "rate", title: "Rate", unit: "records/s", spell: value => `${page.compact(value)}/s`, series: [
-      line("committed", "committed", "--there", {area: true}), line("arrived", "arrived", "--line")]},
+      line("committed", "committed", "--there", {area: true}), line("arrived", "arrived", "--line"),
+      line("expected-high", "at most", "--forecast", {width: 0.5}), line("expected-low", "at least", "--forecast", {width: 0.5}),
+      line("expected", "expected", "--forecast", {dash: [5, 4], width: 1.25})], band: ["expected-high", "expected-low"]},
     {id: "backlog", title: "Backlog", unit: "records", spell: page.compact, series: [
       line("backlog", "waiting", "--waiting", {area: true, fill: "--waiting-fill"})]},
     {id: "delay", title: "Delay", unit: "arrival to commit, p95", spell: page.seconds, limits: true, series: [
@@ -109,6 +111,8 @@ page.strips = (() => {
       fill: one.area ? colour(one.fill || one.colour) : undefined, points: {show: false}, spanGaps: false,
       paths: one.step ? uPlot.paths.stepped({align: 1}) : undefined,
     })), ...apart(strip).map((query, i) => ({label: query.name, stroke: colour(`--q${i}`), width: 1.1, points: {show: false}}))],
+    // Between the two ends of what is expected.
+    bands: strip.band ? [{series: strip.band.map(name => 1 + strip.series.findIndex(one => one.measure === name)), fill: colour("--forecast-fill")}] : [],
     hooks: {
       drawClear: [shade],
       draw: [drawLimits(strip)],
