@@ -387,6 +387,50 @@ MUTANTS = (
         test="tests/unit/test_json_rows.py::test_a_number_that_is_too_large_is_text_as_java_has_it",
     ),
     Mutant(
+        fault="a fault that comes again comes once",
+        file="src/elastream/simulator/faults.py",
+        before="            for number in range(times)\n",
+        after="            for number in range(1)\n",
+        test="tests/unit/simulator/test_microbatch.py::test_a_fault_comes_again_and_again_within_a_run",
+    ),
+    Mutant(
+        fault="the largest task is as large as it will be from the first moment of its drift on",
+        file="src/elastream/simulator/faults.py",
+        before="(min(1.0, (now_s - self.at_s) / self.for_s) if self.for_s else 1.0)",
+        after="1.0",
+        test="tests/unit/simulator/test_microbatch.py::test_the_largest_task_drifts_and_then_stays_as_large",
+    ),
+    Mutant(
+        fault="workers that hinder each other do as much as others",
+        file="src/elastream/simulator/microbatch/model.py",
+        before="1.0 + self.crosstalk * slots * (slots - 1)",
+        after="1.0 + 0 * self.crosstalk * slots",
+        test="tests/unit/simulator/test_microbatch.py::test_workers_that_hinder_each_other_do_less_from_some_size_on",
+    ),
+    Mutant(
+        fault="what is left out of foresight stays in it",
+        file="src/elastream/policies/foresight/choice.py",
+        before='    if taste.without == "spread":\n',
+        after="    if False:\n",
+        test="tests/unit/policies/test_foresight_parts.py::test_without_spread_one_load_is_planned_for",
+    ),
+    Mutant(
+        fault="a policy is better that is cheaper and keeps less",
+        file="experiments/foresight/verdict.py",
+        before="if row.hours < our.hours and row.share > our.share]",
+        after="if row.hours < our.hours]",
+        test="tests/unit/experiments/test_foresight_evidence.py"
+        "::test_somebody_else_is_better_only_with_more_in_time_for_less",
+    ),
+    Mutant(
+        fault="cost at a share is that of the next setting that has it",
+        file="experiments/foresight/verdict.py",
+        before="    return min([*crossings, *found])",
+        after="    return min(found)",
+        test="tests/unit/experiments/test_foresight_evidence.py"
+        "::test_cost_at_a_share_lies_between_neighbours_of_a_knob",
+    ),
+    Mutant(
         fault="settings are chosen on loads that were held out, too",
         file="src/elastream/experiments/tuning/result.py",
         before="best = find_best(tried, lambda one: one.score(fold.tuned))",

@@ -143,6 +143,9 @@ def tell_all(out: Path) -> Iterator[str]:
         if name in found:
             yield from _told(title, [found[name]])
             yield from tell_against(title, read_rows(found[name]), base)
+    if (live := _read(LIVE, out / LIVE)) is not None:
+        yield from _told("On real executors", [live])
+        yield from tell_against("On real executors", read_rows(live), "lag-proportional")
 
 
 def _told(title: str, results: Sequence[PlanResults]) -> Iterator[str]:

@@ -110,4 +110,4 @@ _leaps = lru_cache(maxsize=1024)(leaps)
 
 def _situation(labels: Mapping[str, str], run: StoredRun) -> Situation:
     more = ", ".join(labels[axis] for axis in ("slo", "faults") if axis in labels)
-    return Situation(labels["model"], labels["workload"], int(run.numbers["seed"]), more)
+    return Situation(labels.get("model") or labels["job"], labels["workload"], int(run.numbers["seed"]), more)
