@@ -31,6 +31,7 @@ COMMANDS: dict[str, tuple[list[str], str | None]] = {
     "replay": (["runs/foresight"], None),
     "models": ([], None),
     "fidelity": (["plan.yaml"], "lab"),
+    "scalability": (["wordcount", "--simulate"], "lab"),
     "calibrate": (["runs/foresight", "--out", "job.yaml"], None),
     "policies": ([], None),
     "workloads": ([], None),

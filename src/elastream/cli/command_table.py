@@ -34,6 +34,8 @@ COMMANDS = {
         "calibrate": "Fit a model of a micro-batch application to one recorded run, for the simulator.",
         "fidelity": "Run a plan on executors and on a model calibrated on one of its runs, and say how far the "
         "simulator is off.",
+        "scalability": "Measure how much a job sustains on each layout of a cluster, how well it scales, and what "
+        "stops it.",
         "produce": "Write generated events to a Kafka topic, at the rate that a workload says.",
     },
     "Catalogues": {

@@ -1,0 +1,55 @@
+"""From what was asked for to a study that can be run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from elastream.experiments.scalability.asked import ScalabilityOrder
+from elastream.experiments.scalability.result import ScalabilityResult
+from elastream.experiments.scalability.simulated import read_ground
+from elastream.experiments.scalability.store import ProbeStore
+from elastream.experiments.scalability.study import LayoutResult, ProbeGround, ScalabilityStudy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedStudy:
+    """A study, with what is told beside it."""
+
+    order: ScalabilityOrder
+    study: ScalabilityStudy
+    left_out: tuple[str, ...]
+    note: str
+
+    def result(self, results: Sequence[LayoutResult], loads_rps: tuple[float, ...], command: str) -> ScalabilityResult:
+        """What its layouts came to."""
+        return ScalabilityResult(
+            job=self.order.job, work=self.order.work, note=self.note, terms=self.study.terms, search=self.study.search,
+            results=tuple(results), left_out=self.left_out, loads_rps=loads_rps, folder=self.study.store.folder,
+            command=command,
+        )  # fmt: skip
+
+
+def prepare(order: ScalabilityOrder, out: Path | None = None) -> PlannedStudy:
+    """Check everything, and open the folder; BadInput if something is wrong. Nothing is started."""
+    layouts, left_out = order.choose_layouts()
+    ground, note = _find_ground(order)
+    store = ProbeStore(out if out is not None else Path("results") / default_name(order))
+    store.open(order.as_json())
+    study = ScalabilityStudy(
+        layouts=layouts, work=order.work, search=order.rate_search, terms=order.terms, store=store, ground=ground
+    )
+    return PlannedStudy(order=order, study=study, left_out=left_out, note=note)
+
+
+def default_name(order: ScalabilityOrder) -> str:
+    """Of the folder."""
+    job = re.sub(r"\W+", "-", order.job).strip("-")
+    return f"scalability-{job}{'' if order.work == 'real' else f'-{order.work}'}"
+
+
+def _find_ground(order: ScalabilityOrder) -> tuple[ProbeGround, str]:
+    ground = read_ground(order.model or order.job, trigger_s=order.trigger_s, seed=order.seed)
+    return ground, f"model {ground.model.name}"
