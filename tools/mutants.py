@@ -36,6 +36,20 @@ class Mutant:
 
 MUTANTS = (
     Mutant(
+        fault="the tenth file of a rolled event log is read before the second",
+        file="src/elastream/spark/event_log/event_file.py",
+        before="for _, file in sorted(rolled)]",
+        after="for _, file in sorted(rolled, key=lambda one: one[1].name)]",
+        test="tests/unit/spark/test_event_log.py::test_files_that_spark_rolled_are_read_in_their_order",
+    ),
+    Mutant(
+        fault="what a batch reads has arrived only when it ends",
+        file="src/elastream/spark/event_log/looks.py",
+        before="    parts = list(begun.rows) if begun is not None else",
+        after="    parts = [0.0] * len(committed) if begun is not None else",
+        test="tests/unit/spark/test_event_log.py::test_what_a_batch_reads_has_arrived_when_it_is_planned",
+    ),
+    Mutant(
         fault="what might have been is told as if the simulator were never off",
         file="src/elastream/advice/estimate.py",
         before="wide = 1.0 + (error or 0.0) if max(known) > min(known) else 1.0",

@@ -100,7 +100,10 @@ class Advice:
 class Adviser:
     """A recorded run with its model; BadInput where it cannot be calibrated on."""
 
-    def __init__(self, run: RecordedRun, *, trusted: Collection[str] = (), draws: int = DRAWS) -> None:
+    def __init__(
+        self, run: RecordedRun, *, trusted: Collection[str] = (), draws: int = DRAWS, promise: Slo | None = None
+    ) -> None:
+        """`promise` is what the recorded run is compared by where it promised nothing."""
         self.run = run
         self._draws = draws
         self._trusted = trusted
@@ -111,7 +114,7 @@ class Adviser:
         self.bounds = (last.min_workers, last.max_workers)
         start = max(first.requested, first.ready, 1)
         self.slo = min(
-            (query.slo for query in run.looks[-1].queries if query.slo), key=lambda slo: slo.delay_s, default=None
+            (query.slo for query in run.looks[-1].queries if query.slo), key=lambda slo: slo.delay_s, default=promise
         )
         pool = replace(
             model.pool,
@@ -229,7 +232,7 @@ class Adviser:
             tick_s=self.run.header.tick_s,
             noise_seed=draw,
         )
-        kept = _Kept()
+        kept = KeptTicks()
         simulation.run([kept])
         return RunSpan(kept.ticks, self.loads, self.run.header.tick_s, self.run.header.max_age_s)
 
@@ -266,7 +269,7 @@ def _tell_left_out(run: RecordedRun, names: Collection[str]) -> list[str]:
     return [f"left out, for too few of their batches were seen: {', '.join(left_out)}"] if left_out else []
 
 
-class _Kept:
+class KeptTicks:
     """Keeps all ticks. Implements Journal."""
 
     def __init__(self) -> None:

@@ -2,10 +2,9 @@
 
 from dataclasses import replace
 
-from elastream.advice.advice import parse_option
+from elastream.advice.advice import KeptTicks, parse_option
 from elastream.advice.recorded_run import RecordedRun, take_last
 from elastream.core.slo import Slo
-from elastream.core.tick import Tick
 from elastream.journal.format import describe
 from elastream.journal.reader import Part, Recording
 from elastream.policies import policies
@@ -17,19 +16,6 @@ from elastream.workloads import parse_workload
 SLO = Slo(delay_s=30.0)
 LOAD = "cosine(5k..40k, period=8m)"
 TICK_S = 10.0
-
-
-class Ticks:
-    """Implements Journal."""
-
-    def __init__(self) -> None:
-        self.ticks: list[Tick] = []
-
-    def write(self, tick: Tick) -> None:
-        self.ticks.append(tick)
-
-    def close(self) -> None:
-        pass
 
 
 def record(
@@ -44,7 +30,7 @@ def record(
     simulation = Simulation(
         model, parse_workload(load), chosen, name=policy, duration_s=60.0 * minutes, tick_s=TICK_S, noise_seed=seed
     )
-    kept = Ticks()
+    kept = KeptTicks()
     simulation.run([kept])
     header = describe(
         simulation.planner, simulation.platform, policy=policies.name_of(chosen), tick_s=TICK_S,

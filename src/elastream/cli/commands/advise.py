@@ -23,13 +23,16 @@ from elastream.core.log import log
 from elastream.core.slo import Slo
 from elastream.experiments.run_folder import find_journal
 from elastream.journal.reader import read
+from elastream.spark.event_log.looks import read_event_log
 
 USUAL = ("foresight", "lag-proportional", "spark-dra")
 """What is compared where nothing was named, beside a fixed size."""
 
 
 def advise(
-    journal: Annotated[Path, typer.Argument(metavar="RUN", help="A recorded run: its folder, or its journal.")],
+    journal: Annotated[
+        Path, typer.Argument(metavar="RUN", help="A recorded run or its journal, or an event log of Spark.")
+    ],
     policy: Annotated[
         list[str] | None,
         typer.Option(
@@ -74,6 +77,13 @@ def advise(
     elastream advise runs/app --executors 2..24 --slo 20s --recent 6h
 
     elastream advise runs/app --json
+
+    [bold]Of an application that Elastream did not watch[/bold]
+
+    An event log of Spark (`spark.eventLog.enabled`; a file, or the folder of a rolled one) tells batches, tasks and
+    executors. It tells no lag and no SLO, and what that means for the answer stands below it.
+
+    elastream advise /logs/eventlog_v2_app-20260301-0001 --slo 30s --executors 1..16
     """
     hide_by(conf)
     bounds = parse_bounds(executors, "--executors") if executors is not None else None
@@ -87,7 +97,7 @@ def advise(
         run = _read(journal, last_s)
         progress.begin("calibrating")
         progress.at(0.0)
-        adviser = Adviser(run, trusted=trust or ())
+        adviser = Adviser(run, trusted=trust or (), promise=promise)
         options = _with(chosen or _find_usual(adviser, changed=bool(bounds or promise)), bounds, promise)
         log.disabled = True
         try:
@@ -107,6 +117,9 @@ def advise(
 
 
 def _read(path: Path, last_s: float | None) -> RecordedRun:
+    logged = read_event_log(path)
+    if logged is not None:
+        return take_last(logged.recording, str(path), last_s, unknown=logged.unknown)
     recording = read(find_journal(path))
     for warning in recording.warnings:
         tell(warning)
