@@ -83,6 +83,8 @@ def _run(name: str, given: argparse.Namespace) -> int:
     plan = read_plan(file)
     how = plan.document.how
     cases = [case for case in check_plan(multiply(plan)).cases if _is_wanted(case, given)]
+    if not cases:
+        raise BadInput(f"{name}: it has no such experiment; its loads are {', '.join(multiply(plan).axes['workload'])}")
     store = RunStore(given.out).open()
     try:
         store.keep_plan(plan)

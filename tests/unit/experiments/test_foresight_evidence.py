@@ -11,6 +11,7 @@ from elastream.core.errors import BadInput
 from elastream.experiments.experiment import SimulatedModel
 from elastream.experiments.plan.matrix import Matrix, multiply
 from elastream.experiments.plan.reader import read_plan
+from elastream.experiments.runner.runner import Here
 from elastream.experiments.tuning.folds import group_loads
 from elastream.policies.foresight.choice import Ingredient
 from experiments.foresight.__main__ import EVERYTHING, HALVES, TITLES, TUNING, find_plan, main, tell_all
@@ -169,6 +170,33 @@ def test_the_verdict_tells_whether_the_goal_is_reached_and_what_is_missed() -> N
     assert "It does not keep: enrich, leap, seed 1 (98.00%)" in told
     assert re.search(r"fixed \(the least that keeps\) \| 1 of 1 \| 3\.60 \(1\)", told)
     assert of_half(rows, frozenset({"leap"})) == [rows[0], rows[2]]
+
+
+SMALL = """\
+what: {model: {enrich: pass}, workload: {mooncake_d6: constant(1k), ec2_onoff_2d_x8: constant(2k)}, slo: 30s}
+how: {policy: [foresight, fixed(workers=2)], executors: 1..4, duration: 2m, seeds: [1]%s}
+"""
+
+
+def test_a_part_is_run_once_and_the_verdict_is_over_what_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, more in (("core", ""), ("optimum", ", optimum: true")):
+        (tmp_path / f"{name}.yaml").write_text(SMALL % more)
+    monkeypatch.setattr("experiments.foresight.__main__.find_plan", lambda name: tmp_path / f"{name}.yaml")
+    monkeypatch.setattr("experiments.foresight.__main__.Processes", lambda number: Here())
+    part = ["--out", str(tmp_path / "out"), "--half", "tuned"]
+    assert main(["core", "optimum", *part]) == 0
+    told = capsys.readouterr()
+    assert "core: 2 of 2 runs are left" in told.err
+    assert "core: 2 of 4 runs." in told.out
+    assert "of the tuned half" in told.out
+    assert "times what the plan that knew the load does" in told.out
+    assert (tmp_path / "out" / "evidence.md").read_text().strip() == told.out.strip()
+    assert main(["core", *part]) == 0
+    assert "core: 0 of 2 runs are left" in capsys.readouterr().err
+    assert main(["core", *part, "--load", "mooncake"]) == 1
+    assert "its loads are mooncake_d6, ec2_onoff_2d_x8" in capsys.readouterr().err
 
 
 def test_where_nothing_was_run_there_is_no_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
