@@ -50,11 +50,17 @@ def missing_for_browser() -> str | None:
     return f"{' and '.join(lacking)} not found (Debian: apt-get install chromium chromium-driver)" if lacking else None
 
 
+def missing_for_prometheus() -> str | None:
+    lacking = [name for name in ("prometheus", "promtool") if shutil.which(name) is None]
+    return f"{' and '.join(lacking)} not found (Debian: apt-get install prometheus)" if lacking else None
+
+
 # A capability's name, and what the machine lacks for it, if anything. The name is also a marker, for `-m`.
 CAPABILITIES: dict[str, Callable[[], str | None]] = {
     "spark": missing_for_spark,
     "kafka": missing_for_kafka,
     "browser": missing_for_browser,
+    "prometheus": missing_for_prometheus,
     "users": users.missing,
 }
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-COPIED = ("docs", "src", "tests", "experiments", "tools", "pyproject.toml")
+COPIED = ("deploy", "docs", "src", "tests", "experiments", "tools", "pyproject.toml")
 
 # Two processes: a planted fault is short work, and most machines have two cores to spare.
 WORKERS = 2
@@ -119,6 +119,28 @@ MUTANTS = (
         before="            request.HTTPErrorProcessor(),\n",
         after="            request.HTTPErrorProcessor(), request.HTTPRedirectHandler(),\n",
         test="tests/unit/spark/test_prometheus_client.py::test_a_redirection_is_not_followed",
+    ),
+    Mutant(
+        fault="a promise that burns fast wakes nobody",
+        file="deploy/prometheus/elastream.rules.yml",
+        before="rate(elastream_judged_records_total[5m])\n            > 14.4 *",
+        after="rate(elastream_judged_records_total[5m])\n            > 1440 *",
+        test="tests/prometheus/test_prometheus.py::"
+        "test_promtool_finds_nothing_wrong_with_what_is_told_and_with_the_rules",
+    ),
+    Mutant(
+        fault="a dashboard asks for a metric that nobody exports",
+        file="deploy/grafana/fleet.json",
+        before="sum(elastream_executors_ready{application",
+        after="sum(elastream_executor_ready{application",
+        test="tests/unit/test_deploy.py::test_a_query_asks_for_what_is_exported",
+    ),
+    Mutant(
+        fault="what was scraped long ago is given out as if it were of now",
+        file="src/elastream/spark/observe/prometheus/executor_use.py",
+        before="Reading(one.value, one.at_s - ahead_s) for name, one in said.items()",
+        after="Reading(one.value, one.at_s - ahead_s + 1000) for name, one in said.items()",
+        test="tests/unit/spark/test_prometheus.py::test_executors_elsewhere_use_what_prometheus_says_on_our_clock",
     ),
     Mutant(
         fault="two queries of one name spoil an answer to Prometheus",
