@@ -73,7 +73,7 @@ def report(at_s: float, planner: Planner, tick: Tick, spent_s: list[float]) -> N
     )
 
 
-def look(at_s: float) -> Observation:
+def look(at_s: float, *, executors: int = EXECUTORS, queries: int = QUERIES) -> Observation:
     """One look at an application of that size, in which everything moves."""
     workers = tuple(
         Worker(
@@ -87,14 +87,14 @@ def look(at_s: float) -> Observation:
             memory_bytes=Reading(1e9 + number * at_s, at_s),
             records=Reading(number * at_s * 1.1, at_s),
         )
-        for number in range(EXECUTORS)
+        for number in range(executors)
     )
     pool = Pool(
-        name="executors", slots_per_worker=4, min_workers=1, max_workers=2 * EXECUTORS, wanted=EXECUTORS,
-        requested=EXECUTORS, ready=EXECUTORS, leaving=0, workers=workers, busy_slot_s=Reading(at_s * 3000, at_s),
+        name="executors", slots_per_worker=4, min_workers=1, max_workers=2 * executors, wanted=executors,
+        requested=executors, ready=executors, leaving=0, workers=workers, busy_slot_s=Reading(at_s * 3000, at_s),
     )  # fmt: skip
-    queries = tuple(_query(number, at_s) for number in range(QUERIES))
-    return Observation(at_s=at_s, utc_s=1.79e9 + at_s, application="app", pools=(pool,), queries=queries)
+    run = tuple(_query(number, at_s) for number in range(queries))
+    return Observation(at_s=at_s, utc_s=1.79e9 + at_s, application="app", pools=(pool,), queries=run)
 
 
 def _query(number: int, at_s: float) -> Query:

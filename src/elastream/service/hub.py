@@ -24,6 +24,9 @@ MOST_WAITING = 64
 MOST_UNREAD = 64
 """Messages that a viewer has not read: some twenty ticks. One that is further behind begins anew when it comes back."""
 
+MOST_VIEWERS = 200
+"""Fewer than there may be connections, so that there is always one for who has another question."""
+
 Entry = Header | Tick | Literal["over"]
 
 
@@ -44,6 +47,8 @@ class Viewer:
     waiting: asyncio.Queue[FeedMessage | None] = field(default_factory=lambda: asyncio.Queue(MOST_UNREAD))
     """None: no more will come."""
     is_slow: bool = False
+    is_known: bool = False
+    """Whether the viewer had the token."""
 
 
 class Hub:
@@ -132,10 +137,20 @@ class Hub:
             viewer.waiting.get_nowait()
         viewer.waiting.put_nowait(None)
 
+    def make_room(self, *, is_known: bool) -> bool:
+        """Whether one more may look on; for who has the token, somebody who has not is let go."""
+        if len(self.viewers) < MOST_VIEWERS:
+            return True
+        others = [viewer for viewer in self.viewers if not viewer.is_known]
+        if not is_known or not others:
+            return False
+        self._let_go(others[0])
+        return True
+
     @contextlib.contextmanager
-    def follow(self, after: FeedPlace | None) -> Iterator[tuple[list[FeedMessage], Viewer]]:
+    def follow(self, after: FeedPlace | None, *, is_known: bool = False) -> Iterator[tuple[list[FeedMessage], Viewer]]:
         """What there was after a place, and a viewer who is told whatever comes. Called in the server's thread."""
-        viewer = Viewer()
+        viewer = Viewer(is_known=is_known)
         self.viewers.add(viewer)
         if self.is_over:
             viewer.waiting.put_nowait(None)

@@ -33,6 +33,8 @@ MOST_CONNECTIONS = 256
 """Each is an open file of the process whose job is watched, which needs its files for itself."""
 REQUEST_WITHIN_S = 10.0
 """Who has not asked for anything by then is let go."""
+READ_WITHIN_S = 15.0
+"""Who has not taken anything of what was sent for so long is let go."""
 HEAD_BYTES = 16 * 1024
 HISTORY_FILES = 2
 """Of the journal that are read before anything is served: some hours."""
@@ -41,22 +43,59 @@ _END_WITHIN_S = 3.0
 
 
 class BoundedProtocol(H11Protocol):
-    """Lets nobody in beyond the most connections, and nobody stay who asks for nothing."""
+    """Lets nobody stay who asks for nothing or does not read; of too many, those go first who ask for nothing.
+
+    Whoever opens connections and leaves them idle thus makes room for whoever comes to look.
+    """
+
+    there: dict[BoundedProtocol, None]
+    """All connections of a server, oldest first."""
+    _idle: asyncio.TimerHandle | None = None
+    _stalled: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Somebody has come."""
-        if len(self.connections) >= MOST_CONNECTIONS:
+        if len(self.there) >= MOST_CONNECTIONS and not self._make_room():
             transport.abort()
             return
+        self.there[self] = None
         super().connection_made(transport)
         self._idle = self.loop.call_later(REQUEST_WITHIN_S, self._end_if_idle)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Somebody has gone."""
-        idle = getattr(self, "_idle", None)
-        if idle is not None:
-            idle.cancel()
+        for timer in (self._idle, self._stalled):
+            if timer is not None:
+                timer.cancel()
+        if self._idle is not None:
+            self.there.pop(self, None)
             super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """What was written is not taken: whoever reads nothing for a while is let go with all that waits for it."""
+        super().pause_writing()
+        self._stalled = self.loop.call_later(READ_WITHIN_S, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """It was taken."""
+        super().resume_writing()
+        if self._stalled is not None:
+            self._stalled.cancel()
+
+    def _make_room(self) -> bool:
+        idle = next((one for one in self.there if one.is_idle), None)
+        if idle is None:
+            return False
+        del self.there[idle]
+        idle.transport.abort()
+        return True
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing that it asked for is on its way."""
+        # uvicorn does not declare that there is none before the first request.
+        cycle: Any = self.cycle
+        return cycle is None or bool(cycle.response_complete)
 
     def _end_if_idle(self) -> None:
         if self.cycle is None and not self.transport.is_closing():
@@ -132,17 +171,22 @@ class PageServer:
             self._is_up.set()
 
     def _read_history(self, folder: Path) -> None:
-        for entry in JournalFollower(folder, newest=HISTORY_FILES).read():
-            if isinstance(entry, Header):
-                self.hub.feed.begin(entry)
-            else:
-                self.hub.feed.update(entry)
+        try:
+            for entry in JournalFollower(folder, newest=HISTORY_FILES).read():
+                if isinstance(entry, Header):
+                    self.hub.feed.begin(entry)
+                else:
+                    self.hub.feed.update(entry)
+        except Exception as error:
+            # Anybody may have written there; what goes on now is shown all the same.
+            log.warning("the page does not show all that %s tells of before: %s", folder, spell_error(error))
 
     async def _serve(self) -> None:
         settings: dict[str, Any] = {
             "log_config": None, "log_level": logging.CRITICAL, "access_log": False, "server_header": False,
             "date_header": False, "lifespan": "off",
-            "http": BoundedProtocol, "ws": "none", "h11_max_incomplete_event_size": HEAD_BYTES,
+            "http": type("OwnProtocol", (BoundedProtocol,), {"there": {}}), "ws": "none",
+            "h11_max_incomplete_event_size": HEAD_BYTES,
             "timeout_keep_alive": 5, "timeout_graceful_shutdown": 1,
         }  # fmt: skip
         config = uvicorn.Config(make_application(self.hub, self.metrics, self._access, self._desk), **settings)

@@ -83,8 +83,11 @@ def make_application(hub: Hub, metrics: RunMetrics, access: Access, desk: Contro
 
     async def stream(request: Request) -> Response:
         access.check_look(request)
+        is_known = access.has_session(request)
+        if not hub.make_room(is_known=is_known):
+            raise RequestRefused(503, "as many look on as can; sign in, or try again", 10.0)
         after = parse_place(request.headers.get("last-event-id", ""))
-        return StreamingResponse(_events(hub, after), media_type="text/event-stream")
+        return StreamingResponse(_events(hub, after, is_known), media_type="text/event-stream")
 
     async def scrape(request: Request) -> Response:
         access.check_look(request)
@@ -108,10 +111,14 @@ def make_application(hub: Hub, metrics: RunMetrics, access: Access, desk: Contro
     return Guarded(Starlette(routes=routes, exception_handlers={RequestRefused: refuse}), access)
 
 
-async def _events(hub: Hub, after: FeedPlace | None) -> AsyncIterator[str]:
+async def _events(hub: Hub, after: FeedPlace | None, is_known: bool) -> AsyncIterator[str]:
     """Server-sent events; a client that lost the stream says what it had, and waits a little before it comes back."""
     yield "retry: 2000\n\n"
-    with hub.follow(after) as (there, viewer):
+    # A long past is made ready as it is read, so that a slow reader has no memory of ours.
+    for message in hub.feed.catch_up(after):
+        yield _event(message)
+        after = message.place or after
+    with hub.follow(after, is_known=is_known) as (there, viewer):
         for message in there:
             yield _event(message)
         while True:

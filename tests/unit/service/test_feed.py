@@ -11,6 +11,7 @@ from elastream.core.decision import Adjustment, Decision, Json
 from elastream.core.observation import FinishedBatch, Trigger
 from elastream.core.tick import Tick
 from elastream.loop.control_desk import put_under
+from elastream.render.page import feed as page_feed
 from elastream.render.page.feed import FeedMessage, FeedPlace, PageFeed, parse_place
 from elastream.render.page.moment import find_state
 from tests.unit.journal_samples import UTC_S, header, planner, tick
@@ -191,3 +192,20 @@ def test_what_executors_could_do_is_told_beside_what_they_have_done() -> None:
     assert fit[2] == pytest.approx((4.5 * 4 - 1) * 1000 / 5, rel=0.01)
     # Beyond what batches of that kind have told there is no line.
     assert 20 not in fit
+
+
+def test_a_long_past_is_told_in_pieces_without_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page_feed, "_PER_MESSAGE", 4)
+    feed = begun()
+    for one in calm(range(1, 11)):
+        feed.update(one)
+
+    place, found = None, []
+    for number, message in enumerate(feed.catch_up(None)):
+        found += moments([message])
+        place = message.place or place
+        # What comes while somebody reads is told too.
+        feed.update(calm([11 + number])[0])
+    found += moments(list(feed.since(place)))
+
+    assert found == [5.0 * n for n in range(1, 15)]

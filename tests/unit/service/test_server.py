@@ -2,21 +2,25 @@
 
 import http.client
 import socket
+import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from elastream.core.errors import BadInput
+from elastream.journal.writer import journal_files
 from elastream.render.page.feed import PageFeed
 from elastream.render.page.skeleton import SERVED_SCRIPTS, STYLES
+from elastream.service import hub
 from elastream.service import server as serving
 from elastream.service.place import PagePlace
 from elastream.service.server import PageServer
 from tests.unit.journal_samples import header, planner, record
-from tests.unit.page_samples import calm
-from tests.unit.service.asking import WAIT_S, free_port, port_of
+from tests.unit.page_samples import calm, kept, look, query
+from tests.unit.service.asking import WAIT_S, free_port, port_of, post
 
 
 @pytest.fixture
@@ -26,6 +30,13 @@ def server() -> Iterator[PageServer]:
         for one in calm(range(1, 4)):
             server.write(one)
         yield server
+
+
+def await_true(holds: Callable[[], bool]) -> None:
+    until_s = time.monotonic() + WAIT_S
+    while not holds():
+        assert time.monotonic() < until_s
+        time.sleep(0.01)
 
 
 Ask = Callable[..., http.client.HTTPResponse]
@@ -163,6 +174,81 @@ def test_more_connections_than_are_allowed_are_turned_away(
 
     for stream in streams:
         stream.close()
+
+
+def test_a_crowd_that_asks_for_nothing_keeps_nobody_out(
+    ask: Ask, server: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serving, "MOST_CONNECTIONS", 3)
+    with ExitStack() as crowd:
+        stream = ask(server, "/stream")
+        for _ in range(20):
+            crowd.enter_context(socket.create_connection(("127.0.0.1", port_of(server)), timeout=WAIT_S))
+
+        assert ask(server, "/").status == 200
+        events(stream, "now")
+
+
+def test_who_reads_nothing_is_let_go_with_all_that_waits_for_it(
+    server: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serving, "READ_WITHIN_S", 0.2)
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.settimeout(WAIT_S)
+        connection.connect(("127.0.0.1", port_of(server)))
+        connection.sendall(b"GET /stream HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        await_true(lambda: len(server.hub.viewers) == 1)
+        # More than systems hold between the two.
+        long = look(20.0, query(20.0, name="n" * 200_000))
+        for number in range(40):
+            server.write(kept(4 + number, replace(long, at_s=20.0 + number)))
+            time.sleep(0.005)
+        await_true(lambda: not server.hub.viewers)
+
+
+def test_for_who_has_the_token_somebody_who_has_not_is_let_go(
+    ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hub, "MOST_VIEWERS", 2)
+    place = PagePlace(port=free_port(), token=tmp_path / "token")
+    with PageServer(PageFeed(), place=place) as server:
+        strangers = [ask(server, "/stream") for _ in range(2)]
+        assert ask(server, "/stream").status == 503
+        cookie = post(server, "/session", {"token": (tmp_path / "token").read_text().strip()}).cookie
+        known = [ask(server, "/stream", Cookie=cookie) for _ in range(2)]
+        assert [one.status for one in known] == [200, 200]
+        assert ask(server, "/stream", Cookie=cookie).status == 503
+        assert {one.is_known for one in server.hub.viewers} == {True}
+        assert all(b"over" not in stranger.read() for stranger in strangers)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "\x00" * 5000, "[" * 5000, '{"schema":99}\n{"number":1}\n', '{"schema":4}\n', "HEADER{torn", "HEADER5\n"],
+)
+def test_whatever_was_recorded_before_the_run_has_its_page(ask: Ask, tmp_path: Path, text: str) -> None:
+    record(tmp_path, [100.0])
+    file = journal_files(tmp_path)[0]
+    file.write_text(text.replace("HEADER", file.read_text().splitlines()[0] + "\n"))
+    record(tmp_path, [100.0])
+
+    with PageServer(PageFeed(), place=PagePlace(port=free_port()), history=tmp_path) as server:
+        server.begin_run(header(planner()))
+        server.write(calm([1])[0])
+        assert next(kind for kind, _ in events(ask(server, "/stream"), "now")) == "run"
+
+
+def test_a_history_that_breaks_is_told_and_the_page_is_served(
+    ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(serving, "JournalFollower", fail)
+    with PageServer(PageFeed(), place=PagePlace(port=free_port()), history=tmp_path) as server:
+        assert ask(server, "/").status == 200
+    assert "no space left on device" in caplog.text
 
 
 def test_at_the_end_of_the_run_the_stream_ends_with_a_word(ask: Ask, server: PageServer) -> None:

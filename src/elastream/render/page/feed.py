@@ -15,6 +15,7 @@ import math
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from itertools import islice
 from typing import Any, Literal, NamedTuple
 
 from elastream.core.tick import Tick
@@ -120,6 +121,25 @@ class PageFeed:
         told = (self._tell_lines(self._header, tick), self._tell_spans(), self._tell_summary(self._header))
         return [FeedMessage("ticks", f"[{','.join(rows)}]", place), *filter(None, told), self._now]
 
+    def catch_up(self, place: FeedPlace | None) -> Iterator[FeedMessage]:
+        """The moments after a place while they are more than a message holds, each piece made when it is asked for.
+
+        `since` tells the rest. What comes in between is told too.
+        """
+        has_begun = False
+        while True:
+            following = (entry for entry in self._moments if place is None or entry[0] > place)
+            some = list(islice(following, _PER_MESSAGE + 1))
+            if len(some) <= _PER_MESSAGE:
+                return
+            if not has_begun:
+                yield self._run()
+                has_begun = True
+            # Moments of one look stay together.
+            some = [entry for entry in some[:-1] if entry[0] != some[-1][0]] or some[:-1]
+            place = some[-1][0]
+            yield FeedMessage("ticks", f"[{','.join(row for _, row in some)}]", place)
+
     def since(self, place: FeedPlace | None) -> Iterator[FeedMessage]:
         """What somebody has to be told who has seen everything up to a place, or nothing yet."""
         if self._header is None:
@@ -133,7 +153,9 @@ class PageFeed:
             yield FeedMessage("lines", f"[{','.join(self._lines.values())}]")
         yield self._spans
         if self._now is not None:
-            self._summed_at = -math.inf
+            # Many may come back at once.
+            if self.series.at[-1] > self._summed_at:
+                self._summed_at = -math.inf
             yield self._tell_summary(self._header) or self._summary
             yield self._now
 
