@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from elastream.cli import main as elastream
@@ -27,7 +28,8 @@ from elastream.experiments.plan.matrix import Case, multiply
 from elastream.experiments.plan.reader import read_plan
 from elastream.experiments.replication.results import PlanResults, read_results
 from elastream.experiments.runner.runner import Processes, find_status, run_cases
-from elastream.experiments.store.folder import RunStore
+from elastream.experiments.store.folder import EXPERIMENT, RUNS, RunStore
+from elastream.experiments.store.stored_files import UNREADABLE, read_experiment_file
 from experiments.foresight.pages import tell_against, tell_core, tell_equal
 from experiments.foresight.rows import HERE, Least, Row, Situation, read_half, read_least, read_rows
 from experiments.foresight.settings import JOBS, settle
@@ -124,8 +126,9 @@ def _tell(out: Path) -> int:
 
 def tell_all(out: Path) -> Iterator[str]:
     """Everything that is known of what was run by the present code."""
+    there = {*CORE, *find_plans(out)}
     found = {name: results for name in ("optimum", "core", EVERYTHING, "knobs", *TITLES, *BEST)
-             if (results := _read(name, out)) is not None}  # fmt: skip
+             if name in there and (results := _read(name, out)) is not None}  # fmt: skip
     least: dict[Situation, Least] = read_least(found["optimum"]) if "optimum" in found else {}
     halves = {half: read_half(file) for half, file in HALVES.items()}
     core = {
@@ -145,9 +148,19 @@ def tell_all(out: Path) -> Iterator[str]:
         if name in found:
             yield from _told(title, [found[name]])
             yield from tell_against(title, read_rows(found[name]), base)
-    if (live := _read(LIVE, out / LIVE)) is not None:
+    if LIVE in find_plans(out / LIVE) and (live := _read(LIVE, out / LIVE)) is not None:
         yield from _told("On real executors", [live])
         yield from tell_against("On real executors", read_rows(live), "lag-proportional")
+
+
+def find_plans(out: Path) -> set[str]:
+    """The plans that runs were made for; what they share with others says nothing of those."""
+    found = set()
+    for file in (out / RUNS).glob(f"[!.]*/{EXPERIMENT}"):
+        # A run that is damaged is told by `elastream experiment list`.
+        with suppress(*UNREADABLE):
+            found.add(str(read_experiment_file(file).get("plan")))
+    return found
 
 
 def _told(title: str, results: Sequence[PlanResults]) -> Iterator[str]:
@@ -160,11 +173,10 @@ def _told(title: str, results: Sequence[PlanResults]) -> Iterator[str]:
 
 def _read(name: str, out: Path) -> PlanResults | None:
     """None where nothing of it was run by the present code, or its recordings lack."""
-    file = find_plan(name)
-    if not file.is_file() or not (out / "runs").is_dir():
+    if not (out / RUNS).is_dir():
         return None
     try:
-        return read_results(file, out)
+        return read_results(find_plan(name), out)
     except BadInput:
         return None
 

@@ -53,7 +53,7 @@ def tell_equal(rows: Sequence[Row], least: Mapping[Situation, Least]) -> Iterato
     body = []
     for job in dict.fromkeys(row.at.job for row in rows):
         inside = [row for row in rows if row.at.job == job]
-        body += [(job, one.policy, f"{one.reached} of {one.of}", _ratio(one.over))
+        body += [(job, one.policy, f"{one.reached} of {one.of}", _times(one.over))
                  for one in equal_costs(inside, least, SHARE)]  # fmt: skip
     yield from _table(("job", "", "reached", "over the plan that knew the load"), body)
 
@@ -112,7 +112,7 @@ def _least_rows(rows: Sequence[Row], least: Mapping[Situation, Least]) -> Iterat
 def _tell_one(one: Against) -> tuple[str, ...]:
     worse = ", ".join(_spell(at) for at in one.worse)
     kept = f"{one.kept} of {one.of}", f"{one.base_kept}"
-    return one.policy, *kept, _over(one.cost, one.both), _ratio(one.changes), worse
+    return one.policy, *kept, _over(one.cost, one.both), _times(one.changes), worse
 
 
 def _pair(our: Row, row: Row) -> str:
@@ -130,8 +130,8 @@ def _over(ratio: float | None, of: int) -> str:
     return "" if ratio is None else f"{ratio:.2f} ({of})"
 
 
-def _ratio(ratio: float | None) -> str:
-    return "not reached" if ratio is None else f"{ratio:.2f}"
+def _times(ratio: float | None) -> str:
+    return "" if ratio is None else f"{ratio:.2f}"
 
 
 def _list(texts: Iterable[str]) -> str:

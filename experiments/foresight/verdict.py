@@ -73,7 +73,8 @@ def stand(rows: Sequence[Row], least: Mapping[Situation, Least]) -> list[Standin
 def compare(rows: Sequence[Row], base: str) -> list[Against]:
     """Each policy against one of them."""
     of_base = {row.at: row for row in rows if row.policy == base}
-    return [_against(policy, rows, of_base) for policy in _policies(rows) if policy != base]
+    found = (_against(policy, rows, of_base) for policy in _policies(rows) if policy != base)
+    return [one for one in found if one.of]
 
 
 def find_better(rows: Sequence[Row]) -> list[tuple[Row, Row]]:
