@@ -38,6 +38,10 @@ class Moment:
     now_s: float = 0.0
     """Seconds since then."""
     is_over: bool = False
+    state: str = ""
+    """What the loop is doing, where nothing else says it."""
+    more: Sequence[str] = ()
+    """Under everything else, a line each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +68,8 @@ def draw_picture(series: RunSeries, moment: Moment, *, width: int, encoding: str
         lines.append(Text())
         lines += _strips(series, moment, width, encoding)
     lines += _executors(series, width)
-    return [_cut(line, width) for line in [*lines, *_sentences(series, width)]]
+    more = [Text(part, style="dim") for line in moment.more for part in wrap(line, width, subsequent_indent="  ")]
+    return [_cut(line, width) for line in [*lines, *_sentences(series, width), *more]]
 
 
 def slo_sentence(series: RunSeries, promised: Slo | None) -> str | None:
@@ -104,8 +109,8 @@ def fit(head: str, items: Sequence[str], width: int) -> str:
 def _title(moment: Moment, width: int) -> Text:
     times, left_s = "", moment.duration_s - moment.now_s
     if moment.duration_s <= 0:
-        return Text(moment.title, style="bold")
-    if moment.zero_utc_s is not None and moment.is_over:
+        times = moment.state
+    elif moment.zero_utc_s is not None and moment.is_over:
         times = f"ended after {spell_clock(moment.now_s)}"
     elif moment.zero_utc_s is not None:
         times = f"{spell_clock(moment.now_s)} gone, " + (f"{spell_clock(left_s)} left" if left_s > 0 else "load over")
