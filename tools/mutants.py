@@ -143,6 +143,21 @@ MUTANTS = (
         test="tests/unit/spark/test_prometheus.py::test_executors_elsewhere_use_what_prometheus_says_on_our_clock",
     ),
     Mutant(
+        fault="a decision that is only stated again fills the log for programs",
+        file="src/elastream/journal/decision_log.py",
+        before="if decision.made_s is not None and decision.made_s != last.made_s:",
+        after="if decision.made_s is not None:",
+        test="tests/unit/journals/test_decision_log.py::"
+        "test_a_decision_has_a_line_when_it_is_made_and_none_when_it_is_stated_again",
+    ),
+    Mutant(
+        fault="secrets stand in the lines for programs",
+        file="src/elastream/journal/decision_log.py",
+        before="json.dumps(sanitizer().texts(record),",
+        after="json.dumps(record,",
+        test="tests/unit/journals/test_decision_log.py::test_no_secret_is_told",
+    ),
+    Mutant(
         fault="two queries of one name spoil an answer to Prometheus",
         file="src/elastream/service/metrics.py",
         before="if query.name not in taken else",

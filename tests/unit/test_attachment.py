@@ -1,5 +1,6 @@
 """The loop inside somebody else's driver, on a platform that only pretends."""
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -16,6 +17,7 @@ from elastream.core.observation import Observation
 from elastream.core.protocols import Clock
 from elastream.core.signals import Signal
 from elastream.loop.controller import Controller
+from elastream.spark.observe.prometheus.background import PrometheusWatch
 from elastream.testing import observation
 from tests.unit.journal_samples import record
 
@@ -385,3 +387,27 @@ def test_a_first_look_that_fails_keeps_no_loop_from_beginning(
 def test_a_misspelt_setting_of_attach_is_not_called_an_option_of_a_command() -> None:
     with pytest.raises(BadInput, match=r"^attach: tik_s: no setting 'tik_s'; did you mean 'tick'\?$"):
         resolve_settings({"tik_s": 1}, {})
+
+
+def test_prometheus_is_asked_from_the_beginning_to_the_end_and_only_where_it_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun: list[str] = []
+    monkeypatch.setattr(PrometheusWatch, "start", lambda self: begun.append("asked"))
+    monkeypatch.setattr(Context, "appName", "shop", raising=False)
+    attached(policy="fixed").detach()
+    assert Pretended.made[-1].how["outside"] is None
+    told = {"prometheus__url": "http://127.0.0.1:1", "prometheus__memory": 'm{app="$name"}'}
+    attached(Session("app-2"), policy="fixed", **told).detach()
+
+    assert begun == ["asked"]
+    assert Pretended.made[-1].how["outside"].subjects == {"memory"}
+
+
+def test_decisions_are_told_as_json_on_stderr_where_that_is_wanted(capsys: pytest.CaptureFixture[str]) -> None:
+    attachment = attached(policy="fixed", policy_settings={"workers": 2}, log__format="json")
+    wait_for(lambda: attachment.status().ticks >= 1)
+    attachment.detach()
+
+    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines() if line.startswith("{")]
+    assert lines[0]["attributes"]["elastream.executors.proposed"] == 2

@@ -1,5 +1,6 @@
 """`elastream watch`."""
 
+import json
 import signal
 import subprocess
 import sys
@@ -48,6 +49,7 @@ def test_a_run_that_is_not_begun_yet_is_waited_for_and_then_shown(tmp_path: Path
         (["no-such-folder"], "there is no such folder"),
         ([".", "--speed", "fast"], "--speed: found 'fast'"),
         ([".", "--speed", "0"], "--speed: found '0'"),
+        ([".", "--log", "xml"], "--log: found 'xml'"),
     ],
 )
 def test_what_cannot_be_watched_is_told_in_one_line(
@@ -75,3 +77,23 @@ def test_a_recorded_run_is_played_so_many_times_as_fast(tmp_path: Path, monkeypa
 
     assert main(["watch", str(tmp_path), "--speed", "10", "--no-page"]) == 130
     assert slept[:4] == pytest.approx([0.0, 0.5, 0.5, 0.5])
+
+
+def test_decisions_of_a_journal_are_lines_of_json_for_programs(tmp_path: Path) -> None:
+    record(tmp_path, [100.0, 100.0, 900.0])
+    with subprocess.Popen(
+        [sys.executable, "-m", "elastream", "watch", str(tmp_path), "--no-page", "--log", "json"],
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        killer = threading.Timer(60.0, process.kill)
+        killer.start()
+        try:
+            first = json.loads(process.stdout.readline())
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=20)
+        finally:
+            killer.cancel()
+    assert first["event_name"] == "elastream.decision"
+    assert first["attributes"]["elastream.policy"] == "by-arrival"

@@ -1,6 +1,8 @@
 """What an operator reads while a launched application runs."""
 
+import json
 import logging
+import sys
 from dataclasses import replace
 
 import pytest
@@ -9,7 +11,8 @@ from elastream.core.bottleneck import Bottleneck
 from elastream.core.decision import Decision
 from elastream.core.guards.pause import Pause
 from elastream.core.tick import Tick
-from elastream.launch.telling import Telling, take_over_warnings
+from elastream.launch import telling as telling_module
+from elastream.launch.telling import Telling, say, take_over_warnings
 from elastream.testing import asking, knowing, observation
 
 
@@ -123,3 +126,15 @@ class _Collecting(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         self.seen.append(record)
+
+
+def test_what_else_is_said_is_json_too_where_decisions_are(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "__stderr__", sys.stderr)
+    monkeypatch.setattr(telling_module._Shape, "is_json", True)
+    say("it begins\n\x1b[31mtwice", "WARN")
+
+    line = json.loads(capsys.readouterr().err)
+    assert (line["event_name"], line["severity_text"]) == ("elastream.message", "WARN")
+    assert "\x1b" not in line["body"]

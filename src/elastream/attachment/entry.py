@@ -83,7 +83,7 @@ def attach(
             _tell_ignored(_asked[application], asked)
             return _attached[application]
         clock = SystemClock()
-        outside = _ask_outside(given, application, str(spark.sparkContext.appName))
+        outside = _ask_outside(given, spark)
         platform = SparkPlatform(
             spark,
             clock,
@@ -107,10 +107,15 @@ def attach(
     return attachment.start()
 
 
-def _ask_outside(given: Settings, application: str, name: str) -> PrometheusWatch | None:
+def _ask_outside(given: Settings, spark: SparkSession) -> PrometheusWatch | None:
     """Who asks Prometheus, where one is named."""
+    if given.prometheus.url is None:
+        return None
+    context = spark.sparkContext
     max_age_s = given.max_age_s if given.max_age_s is not None else MAX_AGE_TICKS * given.tick_s
-    return watch_for(given.prometheus, {"application": application, "name": name}, max_age_s)
+    return watch_for(
+        given.prometheus, {"application": str(context.applicationId), "name": str(context.appName)}, max_age_s
+    )
 
 
 def _paths(settings: Settings) -> dict[str, object]:

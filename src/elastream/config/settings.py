@@ -122,6 +122,14 @@ class PageSettings(_Section):
         return self
 
 
+class LogSettings(_Section):
+    """How decisions are told."""
+
+    format: Literal["text", "json"] = Field(
+        default="text", description="json: a line of JSON for each decision, with stable keys, to stderr"
+    )
+
+
 class Kafka(_Section):
     """What is asked of Kafka itself."""
 
@@ -203,6 +211,7 @@ class Settings(_Section):
     guards: dict[str, dict[str, Any]] = Field(default_factory=dict, description="guards and their settings")
     journal: JournalSettings = JournalSettings()
     page: PageSettings = PageSettings()
+    log: LogSettings = LogSettings()
     kafka: Kafka = Kafka()
     prometheus: PrometheusSettings = PrometheusSettings()
     probes: dict[str, str] = Field(

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from elastream.attachment import Attachment, SwitchedOff, attach
 from elastream.attachment.assembly import CALMING, GUARDS
@@ -99,7 +99,13 @@ class RunView(Journal, Protocol):
 
 
 def run_live(
-    setup: LiveSetup, folder: Path, view: RunView, *, page: bool = False, page_token: Path | None = None
+    setup: LiveSetup,
+    folder: Path,
+    view: RunView,
+    *,
+    page: bool = False,
+    page_token: Path | None = None,
+    log_format: Literal["text", "json"] = "text",
 ) -> LiveResult:
     """Start a cluster, run the query under the policy until its input ends, judge the output, keep the results.
 
@@ -127,6 +133,7 @@ def run_live(
             emulated=setup.capacity.note() if setup.capacity else None,
             page=page,
             page__token=page_token,
+            log__format=log_format,
             **promised,
             **subject.settings,
         )

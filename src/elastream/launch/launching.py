@@ -13,7 +13,8 @@ from elastream.development.cluster.driver import SUBMIT_ARGS
 from elastream.launch.orders import LaunchOrders, read_orders
 from elastream.launch.script import run_as_main
 from elastream.launch.sessions import Sessions
-from elastream.launch.telling import say, take_over_warnings
+from elastream.launch.setting_up import settings_for
+from elastream.launch.telling import say, speak_json, take_over_warnings
 
 
 def launch(arguments: Sequence[str]) -> None:
@@ -23,6 +24,8 @@ def launch(arguments: Sequence[str]) -> None:
     try:
         orders = _checked(read_orders(arguments))
         use_pattern(orders.conf.get(REDACTION))
+        if settings_for(orders.settings, orders.conf, orders.config).log.format == "json":
+            speak_json()
     except ElastreamError as wrong:
         say(str(wrong))
         sys.exit(2 if isinstance(wrong, BadInput) else 1)

@@ -22,6 +22,7 @@ from elastream.attachment import Attachment, SwitchedOff, attach
 from elastream.config import Settings
 from elastream.core.bounds import spell_bounds
 from elastream.core.errors import BadInput, CannotRun, ElastreamError
+from elastream.core.protocols import Journal
 from elastream.core.sanitizer import REDACTION, use_pattern
 from elastream.development.cluster.driver import (
     SUBMIT_ARGS,
@@ -34,6 +35,7 @@ from elastream.development.cluster.finder import find_cluster
 from elastream.development.cluster.folder import ClusterFolder
 from elastream.development.cluster.local_cluster import ClusterSettings, LocalCluster, spark_home
 from elastream.development.kafka.jars import connector_jars
+from elastream.journal.decision_log import DecisionLog
 from elastream.launch import LAUNCHER, partitions
 from elastream.launch.orders import LaunchOrders
 from elastream.launch.setting_up import (
@@ -48,7 +50,7 @@ from elastream.launch.setting_up import (
     settings_for,
     speaks_connect,
 )
-from elastream.launch.telling import Telling, so_many
+from elastream.launch.telling import Telling, put, so_many, speak_json
 from elastream.spark.admission import JavaConf, require_admission
 
 if TYPE_CHECKING:
@@ -58,6 +60,10 @@ if TYPE_CHECKING:
 
 # A driver's JVM that is told to go needs about a second; one that hangs is left to itself.
 JVM_END_S = 15.0
+
+
+def _be_silent(line: str) -> None:
+    """Nobody wants to be told."""
 
 
 class Refused(SystemExit):
@@ -233,16 +239,25 @@ class Sessions:
             found = self._found(conf)
             self._journal = str(found.journal.folder) if found.journal.folder is not None else None
             slo = found.slo.build()
+            journals = self._journals(found)
             self._telling.begin(
                 f"{found.policy} decides on {spell_bounds(found.executors.min, found.executors.max)} executors of "
                 f"{context.appName}, {context.applicationId}{f'; SLO: {slo.sentence()}' if slo else ''}"
             )
             try:
-                self._handle = attach(spark, config=self._orders.config, journals=[self._telling], **self._settings)
+                self._handle = attach(spark, config=self._orders.config, journals=journals, **self._settings)
             except (BadInput, CannotRun):
                 raise
             except Exception as error:
                 self._go_on(error)
+
+    def _journals(self, found: Settings) -> list[Journal]:
+        """Who tells of decisions: lines for people, or JSON for programs."""
+        if found.log.format != "json":
+            return [self._telling]
+        speak_json()
+        self._telling.quieten()
+        return [self._telling, DecisionLog(_be_silent if self._orders.quiet else put)]
 
     def _found(self, conf: dict[str, str]) -> Settings:
         """What everybody has set, with an application's own properties among it."""

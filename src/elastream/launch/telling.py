@@ -6,6 +6,7 @@ import logging
 import os
 import re
 import sys
+import time
 from collections.abc import Callable, Hashable
 from datetime import UTC, datetime
 from textwrap import wrap
@@ -16,6 +17,7 @@ from elastream.core.sanitizer import sanitizer
 from elastream.core.tick import Tick
 from elastream.evaluation.actions import ActionCount
 from elastream.evaluation.measures import count_ready
+from elastream.journal.decision_log import Severity, message_line
 from elastream.loop.slo_log import slo_sentence
 
 CLEAR = "\r\x1b[K"
@@ -36,6 +38,10 @@ class Telling:
         self._actions = ActionCount()
         self.sizes: set[int] = set()
         self._slo: str | None = None
+
+    def quieten(self) -> None:
+        """Decisions are told by somebody else."""
+        self._quiet = True
 
     def begin(self, line: str) -> None:
         """An application is followed from now on; said before the first of its decisions."""
@@ -89,9 +95,22 @@ def so_many(executors: int) -> str:
     return f"{executors} executor{'s' * (executors != 1)}"
 
 
-def say(line: str) -> None:
+def say(line: str, severity: Severity = "INFO") -> None:
     """One line on stderr, whatever the script has done with its own."""
-    text = f"elastream: {' '.join(sanitizer().line(line).split())}"
+    line = " ".join(sanitizer().line(line).split())
+    if _Shape.is_json:
+        put(message_line(line, time.time(), severity))
+        return
+    text = f"elastream: {line}"
+    stderr = sys.__stderr__
+    if stderr is not None and stderr.isatty() and _jvm_in_front() is None:
+        # Spark draws its progress in the last line of a terminal.
+        text = CLEAR + "\n".join(wrap(text, _width(stderr.fileno()), subsequent_indent=INDENT))
+    put(text)
+
+
+def put(text: str) -> None:
+    """Text as it is, on the same way."""
     jvm = _jvm_in_front()
     if jvm is not None:
         try:
@@ -102,11 +121,19 @@ def say(line: str) -> None:
             pass
     stderr = sys.__stderr__
     if stderr is not None:
-        if stderr.isatty():
-            # Spark draws its progress in the last line of a terminal.
-            text = CLEAR + "\n".join(wrap(text, _width(stderr.fileno()), subsequent_indent=INDENT))
         stderr.write(f"{text}\n")
         stderr.flush()
+
+
+class _Shape:
+    """Of what this process says: all of it, or whoever reads JSON meets something else."""
+
+    is_json = False
+
+
+def speak_json() -> None:
+    """From now on every line is one of JSON."""
+    _Shape.is_json = True
 
 
 def _width(terminal: int) -> int:
@@ -129,7 +156,7 @@ class Warnings(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Say it."""
-        say(record.getMessage())
+        say(record.getMessage(), "WARN")
 
 
 def take_over_warnings() -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -21,6 +22,7 @@ from elastream.cli.parsing.options import (
     FromTopics,
     GuardTexts,
     Json,
+    LogFormat,
     OwnConf,
     PageToken,
     RejectedTopic,
@@ -31,7 +33,7 @@ from elastream.cli.parsing.texts import read_seconds
 from elastream.cli.parsing.topic_options import check_create, choose_sink, read_ahead, refuse_beside_topics
 from elastream.cli.terminal.latencies import format_latency, late_rows
 from elastream.cli.terminal.live_view import LiveView
-from elastream.cli.terminal.output import console, print_json, print_line, tell
+from elastream.cli.terminal.output import console, print_json, print_line, tell, tell_by
 from elastream.config import settings_of
 from elastream.core.bounds import spell_bounds
 from elastream.core.errors import BadInput, ElastreamError
@@ -39,13 +41,15 @@ from elastream.core.quantity import parse_quantity
 from elastream.experiments.experiment import ExecutorBounds, Experiment, LiveJob, NamedSettings, write_settings
 from elastream.experiments.named_settings import choose_guards
 from elastream.jobs.topic_names import parse_topics
+from elastream.journal.decision_log import message_line, write_to_stderr
 from elastream.policies import policies
 
 if TYPE_CHECKING:
     from elastream.config import Resolution
     from elastream.experiments.live_run import LiveResult
     from elastream.experiments.live_setup import LiveSetup
-    from elastream.jobs.topic_names import Topics
+    from elastream.journal.decision_log import message_line, write_to_stderr
+from elastream.jobs.topic_names import Topics
 
 LIVE: dict[str, Any] = {
     # The job that shows most: it keeps state, and gives out every event, so that each of them is compared. Windows wait
@@ -81,7 +85,7 @@ SETTINGS: dict[str, Any] = {
 }
 """The defaults of its settings."""
 
-OWN = ("policy", "executors.", "slo.", "tick_s", "guards.", "journal.folder", "page.")
+OWN = ("policy", "executors.", "slo.", "tick_s", "guards.", "journal.folder", "page.", "log.")
 """Settings that a plan has a place for; a run begins with the lower bound, and its journal is kept in its folder."""
 
 FLAGS = {
@@ -154,6 +158,7 @@ def live(
     page: Annotated[bool, typer.Option("--page", help="Serve a page that shows the run while it goes on.")] = False,
     page_token: PageToken = None,
     out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Keep output, journal and page there.")] = None,
+    log: LogFormat = None,
     json: Json = False,
 ) -> None:
     """Run a job on real executors under a moving load, and watch them come and go; then check every result.
@@ -184,9 +189,10 @@ def live(
     sink = choose_sink(context, sink, topics)
     check_create(topics, create=create)
     flags = read_flags(policy=policy, executors=executors, slo=slo, tick=tick, guards=guard)
+    sources = read_sources(flags | ({"log.format": log} if log is not None else {}), config, assignments, conf)
     run(
         planned(
-            read_sources(flags, config, assignments, conf), job=job, workload=workload, duration=duration,
+            sources, job=job, workload=workload, duration=duration,
             trigger=trigger, capacity=capacity, time_scale=time_scale, seed=seed, master=master,
             options=option or [], sink=sink, topics=topics, create=create,
             cold=cold,
@@ -195,6 +201,7 @@ def live(
         json=json,
         page=page or page_token is not None,
         page_token=page_token,
+        log_format=sources.resolve().settings.log.format,
     )  # fmt: skip
 
 
@@ -299,9 +306,13 @@ def run(
     json: bool = False,
     page: bool = False,
     page_token: Path | None = None,
+    log_format: Literal["text", "json"] = "text",
 ) -> None:
     """Run, show, judge, and leave a page behind."""
     from elastream.experiments.live_run import run_live
+
+    if log_format == "json":
+        tell_by(lambda line: write_to_stderr(message_line(line, time.time())))
 
     folder = out if out is not None else Path(mkdtemp(prefix="elastream-live-"))
     if folder.exists() and any(folder.iterdir()):
@@ -314,12 +325,13 @@ def run(
         tick_s=experiment.tick_s,
         slo=experiment.slo,
         notes=[setup.capacity.note()] if setup.capacity else [],
-        plain=json,
+        plain=json or log_format == "json",
+        tells_ticks=log_format != "json",
     )
     for line in setup.scale.lines() if setup.scale.factor != 1.0 else ():
         tell(line)
     with view:
-        result = run_live(setup, folder, view, page=page, page_token=page_token)
+        result = run_live(setup, folder, view, page=page, page_token=page_token, log_format=log_format)
     _report(setup, result, view, folder, json=json)
 
 

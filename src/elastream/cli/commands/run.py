@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from elastream.cli.parsing.completion import complete_policies
-from elastream.cli.parsing.options import Assignments, Conf, ConfigFile, GuardTexts, PageToken
+from elastream.cli.parsing.options import Assignments, Conf, ConfigFile, GuardTexts, LogFormat, PageToken
 from elastream.cli.parsing.setting_sources import read_flags
 from elastream.cli.terminal.output import tell
 from elastream.config import set_arguments, spark_arguments
@@ -70,6 +70,7 @@ def run(
     ] = False,
     page: Annotated[bool, typer.Option("--page", help="Serve a page that shows the run; its address is told.")] = False,
     page_token: PageToken = None,
+    log: LogFormat = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Do not tell of every decision.")] = False,
 ) -> None:
     """Run somebody's PySpark Structured Streaming script, unchanged, with as many executors as its queries need.
@@ -102,6 +103,7 @@ def run(
         # The script may change its folder before the journal is begun.
         **({"journal.folder": journal.absolute()} if journal is not None else {}),
         **({"guards.pause.mode": "dry-run"} if dry_run else {}),
+        **({"log.format": log} if log is not None else {}),
         **({"page.serve": True} if page or page_token else {}),
         **({"page.token": page_token.absolute()} if page_token is not None else {}),
     }

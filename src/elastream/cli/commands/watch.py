@@ -7,14 +7,16 @@ from typing import Annotated, Protocol
 
 import typer
 
-from elastream.cli.parsing.options import Redaction
+from elastream.cli.parsing.options import LogFormat, Redaction
 from elastream.cli.parsing.setting_sources import hide_by
-from elastream.cli.terminal.output import tell
+from elastream.cli.parsing.texts import read_log_format
+from elastream.cli.terminal.output import tell, write_result
 from elastream.cli.terminal.watch_view import WatchView
 from elastream.core.errors import BadInput
 from elastream.core.quantity import parse_quantity
 from elastream.core.tick import Tick
 from elastream.experiments.run_folder import JOURNAL, find_journal
+from elastream.journal.decision_log import DecisionLog
 from elastream.journal.follower import JournalFollower
 from elastream.journal.format import Header
 from elastream.journal.writer import journal_files
@@ -57,6 +59,7 @@ def watch(
     page: Annotated[
         bool, typer.Option("--page/--no-page", help="Serve the page, or show the run in the terminal only.")
     ] = True,
+    log: LogFormat = None,
     conf: Redaction = None,
 ) -> None:
     """Show a run that goes on elsewhere, or a recorded one at any speed: on a page, and in the terminal.
@@ -73,15 +76,21 @@ def watch(
 
     elastream watch runs/app --no-page
 
+    elastream watch runs/app --no-page --log json | jq .body
+
     elastream watch runs/app --host 0.0.0.0 --token ~/.elastream-token
     """
     hide_by(conf)
     factor = _read_speed(speed)
     folder = _find(path)
     entries = _follow(folder) if factor is None else _play(folder, factor)
+    is_json = read_log_format(log) == "json"
     if not page:
-        with WatchView(folder) as view:
-            _show(entries, view)
+        if is_json:
+            _show(entries, DecisionLog(write_result))
+        else:
+            with WatchView(folder) as view:
+                _show(entries, view)
         return
     # Brought by an extra.
     from elastream.render.page.feed import PageFeed
@@ -89,6 +98,11 @@ def watch(
     from elastream.service.server import PageServer
 
     place = PagePlace(host=host, port=port, token=token)
+    if is_json:
+        with PageServer(PageFeed(), place=place) as server:
+            tell(f"the page, until Ctrl-C: {server.address}")
+            _show(entries, DecisionLog(write_result), server)
+        return
     with WatchView(folder) as view, PageServer(PageFeed(), place=place) as server:
         view.note("the page, until Ctrl-C: ", [server.address])
         if token is not None:

@@ -82,4 +82,8 @@ AheadLimit = Annotated[
 CreateTopics = Annotated[
     bool, typer.Option("--create", help="Create the topics of --to and --rejected if there are none.")
 ]
+LogFormat = Annotated[
+    str | None,
+    typer.Option("--log", metavar="text|json", help="How decisions are told; json: a line each, with stable keys."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, and nothing else, to stdout.")]

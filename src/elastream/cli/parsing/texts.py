@@ -54,3 +54,10 @@ def read_pairs(texts: Sequence[str], flag: str) -> dict[str, str]:
             raise BadInput(f"{flag} {name.strip()}: it is given twice")
         found[name.strip()] = value
     return found
+
+
+def read_log_format(text: str | None) -> str:
+    """How decisions are told."""
+    if text not in (None, "text", "json"):
+        raise BadInput(f"--log: found {text!r}; write text or json")
+    return text or "text"

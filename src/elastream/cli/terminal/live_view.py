@@ -35,6 +35,7 @@ class LiveView:
         slo: Slo | None = None,
         notes: Sequence[str] = (),
         plain: bool = False,
+        tells_ticks: bool = True,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._duration_s = duration_s
@@ -43,6 +44,7 @@ class LiveView:
         self._notes = notes
         # Lines to stderr, whatever is there: stdout is for a document.
         self._is_plain = plain
+        self._tells_ticks = tells_ticks
         self._clock = clock
         self.series = RunSeries(tick_s=tick_s)
         self._steps: list[tuple[str, float]] = []
@@ -174,6 +176,8 @@ class LiveView:
 
     def _print_line(self, tick: Tick) -> None:
         changed = tick.observation is not None and tick.decision is not None and tick.decision.changes(tick.observation)
+        if not self._tells_ticks:
+            return
         if not changed and not tick.troubles and tick.at_s - self._told_s < _PLAIN_EVERY_S:
             return
         self._told_s = tick.at_s

@@ -4,7 +4,7 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -76,10 +76,27 @@ def print_line(screen: Console, line: str) -> None:
     screen.print(line, soft_wrap=not screen.is_terminal)
 
 
+def write_result(line: str) -> None:
+    """A line that is fit already, as it is."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+class _Told:
+    by: Callable[[str], None] | None = None
+
+
+def tell_by(write: Callable[[str], None]) -> None:
+    """From now on, what is told is told this way: where programs read along, all of it has their shape."""
+    _Told.by = write
+
+
 def tell(line: str) -> None:
     """One line for the person, not for the script."""
     text = sanitizer().line(line)
-    if hasattr(sys.stderr, "rich_proxied_file"):
+    if _Told.by is not None:
+        _Told.by(text)
+    elif hasattr(sys.stderr, "rich_proxied_file"):
         # A picture moves there: only what is written this way appears above it, and not within.
         sys.stderr.write(f"{text}\n")
         sys.stderr.flush()
