@@ -144,18 +144,18 @@ MUTANTS = (
     ),
     Mutant(
         fault="a decision that is only stated again fills the log for programs",
-        file="src/elastream/journal/decision_log.py",
+        file="src/elastream/journal/decision_lines.py",
         before="if decision.made_s is not None and decision.made_s != last.made_s:",
         after="if decision.made_s is not None:",
-        test="tests/unit/journals/test_decision_log.py::"
+        test="tests/unit/journals/test_decision_lines.py::"
         "test_a_decision_has_a_line_when_it_is_made_and_none_when_it_is_stated_again",
     ),
     Mutant(
         fault="secrets stand in the lines for programs",
-        file="src/elastream/journal/decision_log.py",
+        file="src/elastream/journal/decision_lines.py",
         before="json.dumps(sanitizer().texts(record),",
         after="json.dumps(record,",
-        test="tests/unit/journals/test_decision_log.py::test_no_secret_is_told",
+        test="tests/unit/journals/test_decision_lines.py::test_no_secret_is_told",
     ),
     Mutant(
         fault="two queries of one name spoil an answer to Prometheus",

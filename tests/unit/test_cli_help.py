@@ -22,7 +22,7 @@ WORDS = {
     "NAME(KEY=VALUE)",
     "NAME|FILE", "NUMBER", "RATE", "RATE|real", "RUN", "local|processes|spark|MASTER", "SIZE", "TEXT", "TOPIC",
     "TOPIC|STREAM=TOPIC", "URL|cluster|FOLDER",
-    "html|md|csv", "grid|random|optuna", "APP.PY", "ARGS", "SOURCE", "[NAME]", "[NAME|TEXT]",
+    "html|md|csv", "text|json", "grid|random|optuna", "APP.PY", "ARGS", "SOURCE", "[NAME]", "[NAME|TEXT]",
 }  # fmt: skip
 """What may stand for a value."""
 

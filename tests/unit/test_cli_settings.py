@@ -45,7 +45,7 @@ class Planned(Exception):
 def planned(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> LiveSetup:
     """What `elastream live` would run."""
 
-    def stop(plan: LiveSetup, out: Path | None, *, json: bool = False, page: bool = False) -> None:
+    def stop(plan: LiveSetup, out: Path | None, **how: object) -> None:
         raise Planned(plan)
 
     monkeypatch.setattr(live_command, "run", stop)

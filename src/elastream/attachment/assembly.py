@@ -17,7 +17,7 @@ from elastream.core.log import log
 from elastream.core.observation import Observation
 from elastream.core.protocols import Journal, Platform, Policy
 from elastream.journal.background_writer import BackgroundRecorder
-from elastream.journal.decision_log import DecisionLog, write_to_stderr
+from elastream.journal.decision_lines import DecisionLines, write_to_stderr
 from elastream.journal.format import Header, describe
 from elastream.journal.resume import last_control, last_size, resume
 from elastream.journal.writer import Recorder
@@ -120,10 +120,10 @@ def build(
 def _with_decisions(journals: Sequence[Journal], settings: Settings, header: Header) -> list[Journal]:
     """With what tells decisions as JSON, if that is wanted and nobody has brought one along."""
     found = list(journals)
-    if settings.log.format == "json" and not any(isinstance(one, DecisionLog) for one in found):
-        found.append(DecisionLog(write_to_stderr))
+    if settings.log.format == "json" and not any(isinstance(one, DecisionLines) for one in found):
+        found.append(DecisionLines(write_to_stderr))
     for one in found:
-        if isinstance(one, DecisionLog):
+        if isinstance(one, DecisionLines):
             one.begin_run(header)
     return found
 

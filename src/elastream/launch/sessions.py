@@ -35,7 +35,7 @@ from elastream.development.cluster.finder import find_cluster
 from elastream.development.cluster.folder import ClusterFolder
 from elastream.development.cluster.local_cluster import ClusterSettings, LocalCluster, spark_home
 from elastream.development.kafka.jars import connector_jars
-from elastream.journal.decision_log import DecisionLog
+from elastream.journal.decision_lines import DecisionLines
 from elastream.launch import LAUNCHER, partitions
 from elastream.launch.orders import LaunchOrders
 from elastream.launch.setting_up import (
@@ -257,7 +257,7 @@ class Sessions:
             return [self._telling]
         speak_json()
         self._telling.quieten()
-        return [self._telling, DecisionLog(_be_silent if self._orders.quiet else put)]
+        return [self._telling, DecisionLines(_be_silent if self._orders.quiet else put)]
 
     def _found(self, conf: dict[str, str]) -> Settings:
         """What everybody has set, with an application's own properties among it."""

@@ -17,7 +17,7 @@ from elastream.core.sanitizer import sanitizer
 from elastream.core.tick import Tick
 from elastream.evaluation.actions import ActionCount
 from elastream.evaluation.measures import count_ready
-from elastream.journal.decision_log import Severity, message_line
+from elastream.journal.decision_lines import Severity, message_line
 from elastream.loop.slo_log import slo_sentence
 
 CLEAR = "\r\x1b[K"

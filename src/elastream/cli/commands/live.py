@@ -41,14 +41,14 @@ from elastream.core.quantity import parse_quantity
 from elastream.experiments.experiment import ExecutorBounds, Experiment, LiveJob, NamedSettings, write_settings
 from elastream.experiments.named_settings import choose_guards
 from elastream.jobs.topic_names import parse_topics
-from elastream.journal.decision_log import message_line, write_to_stderr
+from elastream.journal.decision_lines import message_line, write_to_stderr
 from elastream.policies import policies
 
 if TYPE_CHECKING:
     from elastream.config import Resolution
     from elastream.experiments.live_run import LiveResult
     from elastream.experiments.live_setup import LiveSetup
-    from elastream.journal.decision_log import message_line, write_to_stderr
+    from elastream.journal.decision_lines import message_line, write_to_stderr
 from elastream.jobs.topic_names import Topics
 
 LIVE: dict[str, Any] = {

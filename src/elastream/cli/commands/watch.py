@@ -16,7 +16,7 @@ from elastream.core.errors import BadInput
 from elastream.core.quantity import parse_quantity
 from elastream.core.tick import Tick
 from elastream.experiments.run_folder import JOURNAL, find_journal
-from elastream.journal.decision_log import DecisionLog
+from elastream.journal.decision_lines import DecisionLines
 from elastream.journal.follower import JournalFollower
 from elastream.journal.format import Header
 from elastream.journal.writer import journal_files
@@ -87,7 +87,7 @@ def watch(
     is_json = read_log_format(log) == "json"
     if not page:
         if is_json:
-            _show(entries, DecisionLog(write_result))
+            _show(entries, DecisionLines(write_result))
         else:
             with WatchView(folder) as view:
                 _show(entries, view)
@@ -101,7 +101,7 @@ def watch(
     if is_json:
         with PageServer(PageFeed(), place=place) as server:
             tell(f"the page, until Ctrl-C: {server.address}")
-            _show(entries, DecisionLog(write_result), server)
+            _show(entries, DecisionLines(write_result), server)
         return
     with WatchView(folder) as view, PageServer(PageFeed(), place=place) as server:
         view.note("the page, until Ctrl-C: ", [server.address])

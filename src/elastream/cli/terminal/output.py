@@ -82,20 +82,20 @@ def write_result(line: str) -> None:
     sys.stdout.flush()
 
 
-class _Told:
+class _Voice:
     by: Callable[[str], None] | None = None
 
 
 def tell_by(write: Callable[[str], None]) -> None:
     """From now on, what is told is told this way: where programs read along, all of it has their shape."""
-    _Told.by = write
+    _Voice.by = write
 
 
 def tell(line: str) -> None:
     """One line for the person, not for the script."""
     text = sanitizer().line(line)
-    if _Told.by is not None:
-        _Told.by(text)
+    if _Voice.by is not None:
+        _Voice.by(text)
     elif hasattr(sys.stderr, "rich_proxied_file"):
         # A picture moves there: only what is written this way appears above it, and not within.
         sys.stderr.write(f"{text}\n")

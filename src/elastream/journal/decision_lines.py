@@ -25,7 +25,7 @@ MOST_QUERIES = 100
 Severity = Literal["INFO", "WARN"]
 
 
-class DecisionLog:
+class DecisionLines:
     """Writes a line for each decision. Implements Journal."""
 
     def __init__(self, write: Callable[[str], None]) -> None:

@@ -12,7 +12,7 @@ from elastream.core.bottleneck import Bottleneck
 from elastream.core.decision import Adjustment, Decision
 from elastream.core.observation import Observation
 from elastream.core.tick import Tick
-from elastream.journal.decision_log import DecisionLog, message_line
+from elastream.journal.decision_lines import DecisionLines, message_line
 from tests.secret_samples import SAMPLES, Sample
 from tests.unit.journal_samples import header, planner, tick
 from tests.unit.page_samples import calm, grown, kept, look, query
@@ -22,7 +22,7 @@ DOCS = Path(__file__).parents[3] / "docs" / "logs.md"
 
 def told(*ticks: Tick) -> list[dict[str, Any]]:
     lines: list[str] = []
-    log = DecisionLog(lines.append)
+    log = DecisionLines(lines.append)
     log.begin_run(replace(header(planner()), name="shop"))
     for one in ticks:
         log.write(one)
@@ -32,7 +32,7 @@ def told(*ticks: Tick) -> list[dict[str, Any]]:
 def test_a_change_is_told_with_what_it_was_made_of() -> None:
     note = Adjustment(guard="step_limit", pool="executors", before=9, after=5, reason="one step is at most +3")
     now = look(15.0, query(15.0, backlog=700.0, p95_s=12.0))
-    limit = Bottleneck(kind="sink", query="id-clicks", sentence="the sink is slow")
+    limit = Bottleneck(kind="blocked-sink", query="id-clicks", sentence="the sink is slow")
     one = tick(3, now, Decision(allocation={"executors": 5}, reason="more arrives", adjustments=(note,)))
 
     (line,) = told(replace(one, bottlenecks=(limit,)))
@@ -47,7 +47,7 @@ def test_a_change_is_told_with_what_it_was_made_of() -> None:
         9, 5, 2, 2,
     ]  # fmt: skip
     assert found["elastream.guards"][0]["name"] == "step_limit"
-    assert found["elastream.limits"] == [{"query": "id-clicks", "kind": "sink", "reason": "the sink is slow"}]
+    assert found["elastream.limits"] == [{"query": "id-clicks", "kind": "blocked-sink", "reason": "the sink is slow"}]
     (told_of,) = found["elastream.queries"]
     assert (told_of["name"], told_of["backlog_records"], told_of["within_slo"]) == ("clicks", 700, False)
 
@@ -93,7 +93,7 @@ def test_no_secret_is_told(sample: Sample) -> None:
 def test_a_line_is_a_line_whatever_a_query_is_called() -> None:
     now = look(5.0, query(5.0, name='x"\n\x1b[2J{"a":1}\u2028é'))
     lines: list[str] = []
-    DecisionLog(lines.append).write(kept(1, now))
+    DecisionLines(lines.append).write(kept(1, now))
 
     assert lines[0].isascii()
     assert lines[0].isprintable()
