@@ -2462,6 +2462,28 @@ MUTANTS = (
         "::test_nothing_is_foretold_beyond_twice_the_largest_layout",
     ),
     Mutant(
+        fault="a rate that was sustained has a limit",
+        file="src/elastream/experiments/scalability/limits.py",
+        before='if verdict.state != "unsustained":',
+        after="if False:",
+        test="tests/unit/experiments/scalability/test_limits.py::test_a_job_that_keeps_up_has_no_limit",
+    ),
+    Mutant(
+        fault="as many partitions as slots keep a layout from more",
+        file="src/elastream/experiments/scalability/limits.py",
+        before='if found.kind == "few-partitions" and (found.useful_slots or 0) >= self._slots:',
+        after="if False:",
+        test="tests/unit/experiments/scalability/test_limits.py::test_what_was_planted_is_named_first",
+    ),
+    Mutant(
+        fault="a start that was not caught up with is taken for steady lateness",
+        file="src/elastream/experiments/scalability/limits.py",
+        before="named, *_find_start(moments, terms)]",
+        after="named]",
+        test="tests/unit/experiments/scalability/test_limits.py"
+        "::test_a_start_that_was_not_caught_up_with_is_told_as_that",
+    ),
+    Mutant(
         fault="a law is fitted to as many layouts as it has parameters",
         file="src/elastream/experiments/scalability/laws.py",
         before="return len(PARAMETERS[name]) + 2",

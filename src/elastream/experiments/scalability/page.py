@@ -65,9 +65,9 @@ def make_scalability_page(result: ScalabilityResult) -> str:
 def _head(result: ScalabilityResult, title: str) -> Html:
     lines = [sanitizer().line(one.sentence()) for one in result.results]
     limits = [
-        sanitizer().line(f"{one.layout.name} is kept from more: {told}")
+        sanitizer().line(f"{one.layout.name} is kept from more: {limit.sentence}")
         for one in result.results
-        for told in one.bottlenecks[:1]
+        for limit in one.limits[:1]
     ]
     return element(
         "header",
@@ -216,7 +216,7 @@ def _layout_section(result: LayoutResult) -> Html:
 
 def _probe_strip(probe: StoredProbe) -> Html:
     title = f"{spell_rate(probe.rate_rps)}, probe {probe.number}: {probe.verdict.state}"
-    told = sanitizer().line("; ".join([probe.verdict.reason, *probe.bottlenecks[:1]]))
+    told = sanitizer().line("; ".join([probe.verdict.reason, *(limit.sentence for limit in probe.limits[:1])]))
     try:
         series = [moment for moments in probe.moments().values() for moment in moments]
     except BadInput as wrong:

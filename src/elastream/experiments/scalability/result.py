@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from elastream.core.decision import Json
@@ -60,7 +60,7 @@ class ScalabilityResult:
     def sentences(self) -> list[str]:
         """What was found, layout by layout, then curve by curve."""
         told = [one.sentence() for one in self.results]
-        told += [f"{limit}" for one in self.results for limit in _limits(one)]
+        told += [limit for one in self.results for limit in _limits(one)]
         for curve in self.curves:
             for law in curve.laws:
                 off = f"off by {law.left_out:.1%} for a layout left out"
@@ -79,7 +79,7 @@ class ScalabilityResult:
                 {"layout": one.layout.name, "workers": one.layout.workers, "cores": one.layout.cores,
                  "rate_rps": one.rate_rps, "sentence": one.sentence(),
                  "not_sustained_rps": None if one.found is None else one.found.below_rps,
-                 "bottlenecks": list(one.bottlenecks),
+                 "limits": [asdict(limit) for limit in one.limits],
                  "probes": [probe.as_json() for probe in one.probes]}
                 for one in self.results
             ],
@@ -98,4 +98,4 @@ class ScalabilityResult:
 
 
 def _limits(result: LayoutResult) -> list[str]:
-    return [f"{result.layout.name} is kept from more: {sentence}" for sentence in result.bottlenecks[:2]]
+    return [f"{result.layout.name} is kept from more: {limit.sentence}" for limit in result.limits[:2]]

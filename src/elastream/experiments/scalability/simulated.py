@@ -12,6 +12,7 @@ from elastream.core.errors import BadInput
 from elastream.core.observation import Trigger
 from elastream.experiments.experiment import SimulatedModel
 from elastream.experiments.scalability.layout import Layout
+from elastream.experiments.scalability.limits import ProbeLimits
 from elastream.experiments.scalability.probe import ProbeTerms, find_read_limit
 from elastream.experiments.scalability.recording import ProbeRecording
 from elastream.experiments.scalability.study import ProbeRun, Show
@@ -22,6 +23,8 @@ from elastream.simulator.continuous.model import DataflowModel
 from elastream.simulator.microbatch.model import ApplicationModel
 from elastream.simulator.microbatch.platform import SimulatedSpark
 from elastream.workloads.series import RateSeries
+
+_LOOK_S = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,16 +53,21 @@ class SimulatedBench:
         seed = self._seed * 1_000_003 + crc32(f"{folder.parent.name}/{folder.name}".encode())
         load = RateSeries.constant(terms.rate_rps, duration_s=terms.patience_s + 1)
         platform = SimulatedSpark(model, {query.name: load for query in model.queries}, clock, seed=seed)
-        at_s, verdict = 0.0, recording.judge(terms)
+        limits, at_s, verdict = ProbeLimits(), 0.0, recording.judge(terms)
         while not verdict.is_final:
             clock.sleep_until(at_s)
-            recording.add(platform.observe())
+            now = platform.observe()
+            recording.add(now)
+            # As often as a loop looks by itself.
+            if at_s % _LOOK_S == 0:
+                limits.add(now, terms.warm_up_s)
             # Looking is cheap, and judging all that came before is not.
-            if at_s % 5 == 0:
+            if at_s % _LOOK_S == 0:
                 verdict = recording.judge(terms)
                 show(min(1.0, at_s / terms.end_s))
             at_s += 1.0
-        return ProbeRun(verdict=verdict, recording=recording)
+        found = [limits.find(verdict, moments, terms) for moments in recording.moments.values()]
+        return ProbeRun(verdict=verdict, recording=recording, limits=found[0] if found else ())
 
 
 def read_ground(model: str, *, trigger_s: float | None = None, seed: int = 0) -> SimulatedGround:

@@ -20,6 +20,7 @@ from elastream.core.errors import BadInput
 from elastream.core.input_file import read_input
 from elastream.core.sanitizer import sanitizer
 from elastream.experiments.scalability.layout import Layout
+from elastream.experiments.scalability.limits import ProbeLimit
 from elastream.experiments.scalability.probe import ProbeMoment, ProbeState, ProbeVerdict
 from elastream.experiments.scalability.recording import MOMENTS, read_moments, write_moments
 from elastream.experiments.scalability.search import ProbedRate
@@ -39,8 +40,8 @@ class StoredProbe:
     verdict: ProbeVerdict
     lasted_s: float
     folder: Path
-    bottlenecks: tuple[str, ...] = ()
-    """What was said to keep the query back, the most frequent first."""
+    limits: tuple[ProbeLimit, ...] = ()
+    """What kept the job from the rate, the most telling first."""
 
     @property
     def probed(self) -> ProbedRate:
@@ -56,7 +57,7 @@ class StoredProbe:
         return {
             "layout": self.layout.name, "rate_rps": self.rate_rps, "state": self.verdict.state,
             "reason": self.verdict.reason, "evidence": self.verdict.evidence, "lasted_s": round(self.lasted_s, 1),
-            "bottlenecks": list(self.bottlenecks), "folder": self.folder.name,
+            "limits": [asdict(one) for one in self.limits], "folder": self.folder.name,
         }  # fmt: skip
 
 
@@ -70,6 +71,8 @@ class ProbeStore:
         """Make the folder; BadInput if it holds another experiment."""
         file = self.folder / ASKED
         text = json.dumps(asked, indent=2, sort_keys=True) + "\n"
+        # As it is read again: lists are no tuples.
+        asked = json.loads(text)
         if not file.exists():
             self.folder.mkdir(parents=True, exist_ok=True)
             if any(self.folder.iterdir()):
@@ -112,14 +115,14 @@ class ProbeStore:
         rate_rps: float,
         verdict: ProbeVerdict,
         moments: Mapping[str, Sequence[ProbeMoment]],
-        bottlenecks: Sequence[str] = (),
+        limits: Sequence[ProbeLimit] = (),
     ) -> StoredProbe:
         """Write down a probe that has ended; with the last file it counts."""
         lasted_s = max((one.at_s for series in moments.values() for one in series), default=0.0)
         write_moments(moments, folder / MOMENTS)
         document = {
             "layout": asdict(layout), "rate_rps": rate_rps, "verdict": asdict(verdict), "lasted_s": lasted_s,
-            "bottlenecks": list(bottlenecks),
+            "limits": [asdict(one) for one in limits],
         }  # fmt: skip
         scratch = folder / f"{PROBE}.new"
         scratch.write_text(json.dumps(sanitizer().texts(document), indent=2) + "\n", encoding="utf-8")
@@ -144,7 +147,7 @@ def _parse(folder: Path) -> StoredProbe:
             verdict=verdict,
             lasted_s=float(found["lasted_s"]),
             folder=folder,
-            bottlenecks=tuple(map(str, found["bottlenecks"])),
+            limits=tuple(ProbeLimit(**one) for one in found["limits"]),
         )
         if verdict.state not in _STATES or not math.isfinite(probe.rate_rps) or probe.rate_rps <= 0:
             raise ValueError("no such verdict or rate")

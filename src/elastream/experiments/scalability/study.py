@@ -10,6 +10,7 @@ from typing import Protocol
 
 from elastream.core.errors import ElastreamError
 from elastream.experiments.scalability.layout import Layout, Work, order_layouts
+from elastream.experiments.scalability.limits import ProbeLimit
 from elastream.experiments.scalability.probe import ProbeTerms, ProbeVerdict
 from elastream.experiments.scalability.recording import ProbeRecording
 from elastream.experiments.scalability.search import FoundRate, RateSearch, find_next
@@ -24,7 +25,8 @@ class ProbeRun:
 
     verdict: ProbeVerdict
     recording: ProbeRecording
-    bottlenecks: tuple[str, ...] = ()
+    limits: tuple[ProbeLimit, ...] = ()
+    """What kept the job from the rate, the most telling first."""
 
 
 Show = Callable[[float], None]
@@ -81,10 +83,10 @@ class LayoutResult:
         return None if self.found is None else self.found.rate_rps
 
     @property
-    def bottlenecks(self) -> tuple[str, ...]:
-        """What was said of the lowest rate that failed: that is what keeps the layout from more."""
+    def limits(self) -> tuple[ProbeLimit, ...]:
+        """Of the lowest rate that failed: what keeps the layout from more."""
         failed = [one for one in self.probes if one.verdict.state == "unsustained"]
-        return min(failed, key=lambda one: one.rate_rps).bottlenecks if failed else ()
+        return min(failed, key=lambda one: one.rate_rps).limits if failed else ()
 
     def sentence(self) -> str:
         """In words."""
@@ -153,9 +155,7 @@ class ScalabilityStudy:
         view.begin_probe(layout, rate_rps, int(folder.name.split("-")[1]))
         terms = replace(self.terms, rate_rps=rate_rps, workers=layout.workers, cores=layout.slots)
         done = bench.run(terms, folder, view.at)
-        probe = self.store.keep(
-            folder, layout, rate_rps, done.verdict, done.recording.moments, bottlenecks=done.bottlenecks
-        )
+        probe = self.store.keep(folder, layout, rate_rps, done.verdict, done.recording.moments, limits=done.limits)
         view.end_probe(probe)
         return probe
 

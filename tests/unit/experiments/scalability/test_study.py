@@ -9,6 +9,7 @@ import pytest
 
 from elastream.core.errors import BadInput, ElastreamError
 from elastream.experiments.scalability.layout import Layout, Work
+from elastream.experiments.scalability.limits import ProbeLimit
 from elastream.experiments.scalability.probe import ProbeState, ProbeTerms, ProbeVerdict
 from elastream.experiments.scalability.recording import ProbeRecording
 from elastream.experiments.scalability.search import RateSearch
@@ -47,10 +48,9 @@ class Bench:
         state: ProbeState = "sustained" if passes else "unsustained"
         if self.layout.name in self.ground.breaks_on:
             state = "broken"
+        limit = ProbeLimit(kind="processor", sentence=f"limit of {terms.rate_rps:g}", evidence={"used": 0.9})
         verdict = ProbeVerdict(state=state, reason="the job died" if state == "broken" else "so it was")
-        return ProbeRun(
-            verdict=verdict, recording=ProbeRecording("real"), bottlenecks=(f"limit of {terms.rate_rps:g}",)
-        )
+        return ProbeRun(verdict=verdict, recording=ProbeRecording("real"), limits=(limit,))
 
 
 class Quiet:
@@ -126,7 +126,8 @@ def test_a_job_that_dies_again_and_again_ends_the_search_of_its_layout(tmp_path:
 def test_what_keeps_a_layout_from_more_is_what_was_said_of_the_lowest_rate_that_failed(tmp_path: Path) -> None:
     result = study(tmp_path, Ground()).run(Quiet())[0]
     assert result.found is not None
-    assert result.bottlenecks == (f"limit of {result.found.below_rps:g}",)
+    assert [one.sentence for one in result.limits] == [f"limit of {result.found.below_rps:g}"]
+    assert result.limits[0].evidence == {"used": 0.9}
 
 
 def test_a_folder_holds_one_experiment(tmp_path: Path) -> None:
