@@ -30,6 +30,7 @@ COMMANDS: dict[str, tuple[list[str], str | None]] = {
     "page": (["runs/foresight"], None),
     "replay": (["runs/foresight"], None),
     "models": ([], None),
+    "advise": (["runs/foresight"], None),
     "fidelity": (["plan.yaml"], "lab"),
     "scalability": (["wordcount", "--simulate"], "lab"),
     "calibrate": (["runs/foresight", "--out", "job.yaml"], None),
