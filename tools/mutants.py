@@ -2427,8 +2427,8 @@ MUTANTS = (
     Mutant(
         fault="a rate that failed one of its runs is sustained",
         file="src/elastream/experiments/scalability/search.py",
-        before='rate for rate, states in self._states.items() if "sustained" in states and "unsustained" not in states',
-        after='rate for rate, states in self._states.items() if "sustained" in states',
+        before='for rate, states in self._states.items() if "unsustained" in states)',
+        after='for rate, states in self._states.items() if states[0] == "unsustained")',
         test="tests/unit/experiments/scalability/test_search.py::test_one_failed_run_of_three_fails_the_rate",
     ),
     Mutant(
