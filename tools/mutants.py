@@ -36,6 +36,41 @@ class Mutant:
 
 MUTANTS = (
     Mutant(
+        fault="anybody's page can make a page's server simulate",
+        file="src/elastream/service/what_if.py",
+        before="        check_origin(request)\n",
+        after="",
+        test="tests/unit/service/test_what_if.py::test_a_page_of_somebody_else_cannot_make_us_compute",
+    ),
+    Mutant(
+        fault="as many are simulated at a time as anybody asks for",
+        file="src/elastream/service/what_if.py",
+        before="        if self._process is not None:\n            raise RequestRefused(409, BUSY, 5.0)\n",
+        after="",
+        test="tests/unit/service/test_what_if.py::test_only_one_is_simulated_at_a_time_and_it_ends_with_who_asked",
+    ),
+    Mutant(
+        fault="what is simulated goes on when whoever asked has gone",
+        file="src/elastream/service/what_if.py",
+        before="            _end(process)\n            self._process = None\n",
+        after="            pass\n",
+        test="tests/unit/service/test_what_if.py::test_only_one_is_simulated_at_a_time_and_it_ends_with_who_asked",
+    ),
+    Mutant(
+        fault="a page can have any class imported and run",
+        file="src/elastream/service/what_if.py",
+        before="    if policy not in (None, FIXED, *POLICIES):",
+        after="    if policy is None and low is None and high == 0:",
+        test="tests/unit/service/test_what_if.py::test_nothing_but_what_is_offered_is_simulated",
+    ),
+    Mutant(
+        fault="batches of what is simulated again begin anywhere between two looks",
+        file="src/elastream/advice/advice.py",
+        before="    if phase_s is not None:",
+        after="    if False:",
+        test="tests/unit/advice/test_advice.py::test_batches_begin_where_they_began_between_two_looks",
+    ),
+    Mutant(
         fault="the tenth file of a rolled event log is read before the second",
         file="src/elastream/spark/event_log/event_file.py",
         before="for _, file in sorted(rolled)]",
@@ -52,7 +87,7 @@ MUTANTS = (
     Mutant(
         fault="what might have been is told as if the simulator were never off",
         file="src/elastream/advice/estimate.py",
-        before="wide = 1.0 + (error or 0.0) if max(known) > min(known) else 1.0",
+        before="wide = 1.0 + error if max(known) > min(known) else 1.0",
         after="wide = 1.0",
         test="tests/unit/advice/test_estimate.py::test_an_interval_holds_every_draw_and_the_error_around_the_middle",
     ),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from statistics import median
 from typing import Any
 
 from elastream.advice.estimate import ObservedError, Prediction, find_factors, find_observed_error, predict
@@ -32,6 +33,9 @@ DRAWS = 9
 """Simulated runs for each option: their median hardly moves with more."""
 PARTS = 4
 LEAST_PART_S = 60.0
+NEAR = 0.05
+"""Of an interval: batches that begin so near to one place in it begin there."""
+MOST_PHASES = 200
 CALMING = "hysteresis"
 LIVE = "spark"
 
@@ -106,6 +110,7 @@ class Adviser:
         """`promise` is what the recorded run is compared by where it promised nothing."""
         self.run = run
         self._draws = draws
+        self._recorded: AdviceOption | None = None
         self._trusted = trusted
         model = calibrate(run.as_recording(), "recorded", run.where)
         names = [query.name for query in model.queries]
@@ -138,7 +143,7 @@ class Adviser:
             tell(label, done / total)
             done += 1
 
-        recorded = self.find_recorded()
+        recorded = self._recorded = self.find_recorded()
         same = [self._simulate(recorded, draw, 1.0, step) for draw in range(self._draws)]
         error = self._compare(same)
         simulated = [
@@ -211,7 +216,7 @@ class Adviser:
             label=option.label,
             bounds=option.bounds or self.bounds,
             slo=slo,
-            prediction=predict(figures, error),
+            prediction=predict(figures, error, is_recorded=option is self._recorded),
             series=draws[order[len(order) // 2]].draw(self._since_s, self._until_s),
         )
 
@@ -256,10 +261,30 @@ class Adviser:
 
 
 def _begin(query: QueryModel, run: RecordedRun) -> QueryModel:
-    """A query that ran already plans a batch when the next one is due; one that began plans as it did."""
-    first = next((one.finished for now in run.looks for one in now.queries if one.name == query.name), None)
+    """The query as it ran then: its first batch, and where between two looks its batches began.
+
+    Where that is, a policy that looks as often as batches begin depends on.
+    """
+    seen = [one.finished for now in run.looks for one in now.queries if one.name == query.name and one.finished]
+    first = seen[0] if seen else None
     begun_s = max(first.started_s - run.start_s, 0.0) if run.is_whole and first and first.id == 0 else 0.0
+    interval_s = query.trigger.interval_s
+    phase_s = find_phase([batch.started_s - run.start_s for batch in seen], interval_s) if interval_s else None
+    if phase_s is not None:
+        query = replace(query, is_aligned=True, phase_s=phase_s)
     return replace(query, first_trigger_s=begun_s)
+
+
+def find_phase(started_s: Sequence[float], interval_s: float) -> float | None:
+    """How long after a multiple of an interval most of these are; None where they are anywhere."""
+    phases = sorted({round(one % interval_s, 2) for one in started_s})
+
+    def far(phase_s: float) -> float:
+        return median(abs((one - phase_s + interval_s / 2) % interval_s - interval_s / 2) for one in started_s)
+
+    step = max(len(phases) // MOST_PHASES, 1)
+    best = min(phases[::step], key=far, default=None)
+    return best if best is not None and far(best) <= NEAR * interval_s else None
 
 
 def _tell_left_out(run: RecordedRun, names: Collection[str]) -> list[str]:

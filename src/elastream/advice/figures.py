@@ -98,11 +98,18 @@ def find_stretches(commits: Iterable[tuple[float, float]], load: RateSeries) -> 
 
 
 def _commits(looks: Sequence[Observation], name: str, start_s: float) -> Iterator[tuple[float, float]]:
-    """How many records of a query were committed since the first look, and when its last batch ended."""
+    """How many records of a query were committed since the first look, and when the batch of the last of them ended.
+
+    Of batches that ended between two looks the last is known; those before it took as long, one after the other or, if
+    there is a trigger, as far apart.
+    """
     seen = [(query, reading) for query in _named(looks, name) if (reading := committed_of(query)) is not None]
     for (query, _), added in zip(seen, add_up([reading for _, reading in seen]), strict=True):
-        if query.finished is not None:
-            yield added.value, query.finished.ended_s - start_s
+        if (last := query.finished) is not None:
+            if last.rows is not None:
+                apart_s = max(last.duration_s, query.trigger.interval_s or 0.0)
+                yield added.value - last.rows, last.ended_s - apart_s - start_s
+            yield added.value, last.ended_s - start_s
 
 
 def _named(looks: Sequence[Observation], name: str) -> Iterator[Query]:

@@ -69,4 +69,5 @@ def _hours(option: SimulatedOption) -> UncertainNumber:
 
 
 def _spell(found: UncertainNumber) -> str:
-    return f"{found.value:.3g} ({found.low:.3g} to {found.high:.3g})"
+    low, high = f"{found.low:.3g}", f"{found.high:.3g}"
+    return f"{found.value:.3g}" if low == high else f"{found.value:.3g} ({low} to {high})"

@@ -111,8 +111,10 @@ class PageServer:
         *,
         place: PagePlace | None = None,
         history: Path | None = None,
+        journal: Path | None = None,
         desk: ControlDesk | None = None,
     ) -> None:
+        """`history` is a journal that is read first; `journal` is where the run is written, to be simulated again."""
         self._place = place or PagePlace()
         self._desk = desk
         self._access = self._place.open_access()
@@ -120,6 +122,7 @@ class PageServer:
         self.hub = Hub(feed, [self.metrics])
         # What earlier runs wrote there is shown as well, and whoever looked on while they ran goes on where they were.
         self._history = history
+        self._journal = journal or history
         self._socket = _bind(self._place)
         self._server: uvicorn.Server | None = None
         self._is_up = threading.Event()
@@ -189,7 +192,9 @@ class PageServer:
             "h11_max_incomplete_event_size": HEAD_BYTES,
             "timeout_keep_alive": 5, "timeout_graceful_shutdown": 1,
         }  # fmt: skip
-        config = uvicorn.Config(make_application(self.hub, self.metrics, self._access, self._desk), **settings)
+        config = uvicorn.Config(
+            make_application(self.hub, self.metrics, self._access, self._desk, self._journal), **settings
+        )
         self._server = uvicorn.Server(config)
         loop = asyncio.get_running_loop()
 

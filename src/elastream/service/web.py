@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -20,6 +21,7 @@ from elastream.service.access import Access, RequestRefused
 from elastream.service.control import ControlRoutes
 from elastream.service.hub import Hub
 from elastream.service.metrics import CONTENT_TYPE, RunMetrics
+from elastream.service.what_if import WhatIfRoutes
 
 HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -68,7 +70,9 @@ class Guarded:
         await self._inner(scope, receive, send_guarded)
 
 
-def make_application(hub: Hub, metrics: RunMetrics, access: Access, desk: ControlDesk | None) -> ASGIApp:
+def make_application(
+    hub: Hub, metrics: RunMetrics, access: Access, desk: ControlDesk | None, journal: Path | None = None
+) -> ASGIApp:
     """What answers requests for the page of a hub's run."""
     document = _make_document()
 
@@ -97,7 +101,7 @@ def make_application(hub: Hub, metrics: RunMetrics, access: Access, desk: Contro
         assert isinstance(reason, RequestRefused)
         return reason.answer()
 
-    control = ControlRoutes(access, desk)
+    control, what_if = ControlRoutes(access, desk), WhatIfRoutes(access, journal)
     routes = [
         Route("/", show),
         Route("/client/{name}", give),
@@ -107,6 +111,8 @@ def make_application(hub: Hub, metrics: RunMetrics, access: Access, desk: Contro
         Route("/session", control.begin, methods=["POST"]),
         Route("/session/end", control.end, methods=["POST"]),
         Route("/control", control.act, methods=["POST"]),
+        Route("/what-if", what_if.tell),
+        Route("/what-if", what_if.ask, methods=["POST"]),
     ]
     return Guarded(Starlette(routes=routes, exception_handlers={RequestRefused: refuse}), access)
 

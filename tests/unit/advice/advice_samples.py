@@ -19,7 +19,13 @@ TICK_S = 10.0
 
 
 def record(
-    policy: str = "lag-proportional", *, minutes: float = 10, seed: int = 77, load: str = LOAD, slo: Slo | None = SLO
+    policy: str = "lag-proportional",
+    *,
+    minutes: float = 10,
+    seed: int = 77,
+    load: str = LOAD,
+    slo: Slo | None = SLO,
+    tick_s: float = TICK_S,
 ) -> Recording:
     """A run of `enrich` on 1 to 8 executors."""
     model = any_model("enrich")
@@ -28,12 +34,12 @@ def record(
     model = model if slo is None else model.promising(slo)
     chosen = parse_option(policy).policy
     simulation = Simulation(
-        model, parse_workload(load), chosen, name=policy, duration_s=60.0 * minutes, tick_s=TICK_S, noise_seed=seed
+        model, parse_workload(load), chosen, name=policy, duration_s=60.0 * minutes, tick_s=tick_s, noise_seed=seed
     )
     kept = KeptTicks()
     simulation.run([kept])
     header = describe(
-        simulation.planner, simulation.platform, policy=policies.name_of(chosen), tick_s=TICK_S,
+        simulation.planner, simulation.platform, policy=policies.name_of(chosen), tick_s=tick_s,
         max_age_s=simulation.controller.max_age_s, utc_s=0.0,
     )  # fmt: skip
     return Recording(parts=(Part(name="journal", header=header, snapshot=None, ticks=tuple(kept.ticks)),))

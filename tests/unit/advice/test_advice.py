@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from elastream.advice.advice import Advice, AdviceOption, Adviser, parse_option
+from elastream.advice.advice import Advice, AdviceOption, Adviser, find_phase, parse_option
 from elastream.advice.document import describe_advice
+from elastream.advice.figures import RunSpan
 from elastream.advice.recorded_load import find_loads
 from elastream.advice.sentences import tell_advice, tell_error, tell_run
 from elastream.core.errors import BadInput
@@ -64,8 +65,27 @@ def test_the_cheapest_that_keeps_the_slo_for_sure_is_named_and_one_that_breaks_i
     assert enough.keeps is True
     assert few.keeps is False
     [told] = tell_advice(found)
-    assert told.startswith("fixed(workers=6) keeps 99 % of records within 30 s for 0.99")
+    assert told.startswith("fixed(workers=6) keeps 99 % of records within 30 s for 0.992 executor-hours")
     assert told.endswith("% more than the 0.661 that were paid")
+
+
+def test_batches_that_ended_between_two_looks_are_told_apart() -> None:
+    run = taken(record("fixed(workers=6)", tick_s=20.0))
+    loads = find_loads(run, ["enrich"])
+    rarely = RunSpan(run.ticks, loads, 20.0, 60.0).measure(0.0, 600.0, SLO)
+    often = RunSpan(taken(record("fixed(workers=6)")).ticks, loads, 10.0, 60.0).measure(0.0, 600.0, SLO)
+    # A batch every ten seconds: twice as many looks see no shorter delays, as long as sizes are the same.
+    assert rarely.delay_p95_s == pytest.approx(often.delay_p95_s, rel=0.1)
+
+
+def test_batches_begin_where_they_began_between_two_looks() -> None:
+    assert find_phase([3.2, 13.2, 23.21, 47.9, 53.2], 10.0) == pytest.approx(3.2)
+    # A little before a multiple and a little after it are near each other.
+    assert find_phase([9.9, 20.1, 30.0, 39.9], 10.0) in (0.0, 9.9, 0.1)
+    assert find_phase([0.0, 12.5, 25.0, 37.5], 10.0) is None
+    assert find_phase([], 10.0) is None
+    query = Adviser(taken(recorded())).model.queries[0]
+    assert (query.is_aligned, query.phase_s) == (True, 0.0)
 
 
 def test_where_none_keeps_it_that_is_said() -> None:

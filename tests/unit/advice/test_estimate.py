@@ -55,6 +55,15 @@ def test_an_interval_holds_every_draw_and_the_error_around_the_middle() -> None:
     assert hours == UncertainNumber(value=5.0, low=4.0, high=6.25)
 
 
+def test_what_was_not_recorded_is_never_surer_than_others_were() -> None:
+    error = find_observed_error([figures()], [[figures()]])
+    draws = [figures(hours=4.99), figures(hours=5.0), figures(hours=5.01)]
+    other, same = predict(draws, error).executor_hours, predict(draws, error, is_recorded=True).executor_hours
+    assert other is not None
+    assert (other.low, other.value, other.high) == pytest.approx((5.0 / 1.1, 5.0, 5.5))
+    assert same == UncertainNumber(value=5.0, low=4.99, high=5.01)
+
+
 def test_what_nobody_knows_has_no_interval() -> None:
     unknown = AdviceFigures(executor_hours=None, within=None, delay_p95_s=None, changes=0, busy_slot_s=None)
     error = find_observed_error([unknown], [[unknown]])

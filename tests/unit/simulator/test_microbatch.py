@@ -305,6 +305,11 @@ def test_the_first_batch_is_planned_when_the_query_has_started() -> None:
     assert finished(engine(query(first_trigger_s=1.5)), 9.0).started_s == pytest.approx(1.5)
 
 
+def test_aligned_batches_begin_at_their_phase() -> None:
+    begun = finished(engine(query(phase_s=3.25)), 29.0).started_s
+    assert begun % 10.0 == pytest.approx(3.25)
+
+
 def test_batches_begin_anywhere_between_two_multiples_where_they_are_not_aligned() -> None:
     begun = []
     for seed in range(8):

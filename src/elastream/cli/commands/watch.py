@@ -99,11 +99,11 @@ def watch(
 
     place = PagePlace(host=host, port=port, token=token)
     if is_json:
-        with PageServer(PageFeed(), place=place) as server:
+        with PageServer(PageFeed(), place=place, journal=folder) as server:
             tell(f"the page, until Ctrl-C: {server.address}")
             _show(entries, DecisionLines(write_result), server)
         return
-    with WatchView(folder) as view, PageServer(PageFeed(), place=place) as server:
+    with WatchView(folder) as view, PageServer(PageFeed(), place=place, journal=folder) as server:
         view.note("the page, until Ctrl-C: ", [server.address])
         if token is not None:
             view.note("its token lies in ", [str(token.expanduser().absolute())])

@@ -4,10 +4,11 @@ from importlib.resources import files
 
 from elastream.render.html import Html, element, joined
 from elastream.render.page.control_panel import make_control_panel
+from elastream.render.page.what_if import make_what_if
 
 SCRIPTS = ("uplot.js", "format.js", "store.js", "strips.js", "decisions.js", "queries.js", "main.js")
-SERVED_SCRIPTS = (*SCRIPTS[:-1], "control.js", SCRIPTS[-1])
-"""A file controls nothing."""
+SERVED_SCRIPTS = (*SCRIPTS[:-1], "control.js", "what-if.js", SCRIPTS[-1])
+"""A file controls nothing, and asks nobody."""
 STYLES = ("uplot.css", "run.css")
 _CLIENT = files(__package__).joinpath("client")
 
@@ -19,8 +20,8 @@ def read_client(name: str) -> str:
 
 def make_body(*, served: bool = False) -> Html:
     """What the scripts fill."""
-    panel = make_control_panel() if served else None
-    return joined((_header(), _now(), panel, _over_time(), _summary(), _queries(), _story(), _footer()))
+    panel, asked = (make_control_panel(), make_what_if()) if served else (None, None)
+    return joined((_header(), _now(), panel, _over_time(), _summary(), asked, _queries(), _story(), _footer()))
 
 
 def make_head(title: str, *more: Html) -> Html:

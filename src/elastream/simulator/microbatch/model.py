@@ -82,6 +82,8 @@ class QueryModel:
     is_aligned: bool = True
     """Whether batches begin at multiples of the interval since the load began. Spark counts them from 1970, so that the
     load begins anywhere between two: then where is drawn."""
+    phase_s: float = 0.0
+    """Where they are aligned, how long after such a multiple."""
     plan_s: float = 0.10
     """Driver time before the first task of a batch."""
     commit_s: float = 0.08

@@ -92,7 +92,7 @@ class SimulatedQuery:
         self.delays: list[Stretch] = []
         """All that was committed, for the result of the run."""
         interval = model.trigger.interval_s
-        self.phase_s = 0.0 if model.is_aligned or interval is None else random.random() * interval
+        self.phase_s = model.phase_s if model.is_aligned or interval is None else random.random() * interval
 
     def plan(self, now_s: float) -> SimulatedBatch | None:
         """Cut off the next batch, or None if there is nothing to read."""

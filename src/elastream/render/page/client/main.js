@@ -91,6 +91,7 @@ page.main = (() => {
   };
 
   const listen = () => {
+    page.whatIf.start();
     const stream = new EventSource("stream");
     for (const kind of Object.keys(take)) stream.addEventListener(kind, event => take[kind](JSON.parse(event.data)));
     stream.addEventListener("open", () => page.write("connection", ""));
