@@ -35,7 +35,6 @@ MOST_WRONG = 5
 """Guesses of one client within the time below; after that it waits, with the right token too."""
 WRONG_WITHIN_S = 60.0
 _MOST_CLIENTS = 1000
-COOKIE = "elastream"
 
 
 class PageClient(NamedTuple):
@@ -134,11 +133,11 @@ class Access:
     def end_session(self, request: Request) -> None:
         """Forget the session of a request."""
         check_origin(request)
-        self._sessions.pop(_hash(request.cookies.get(COOKIE, "")), None)
+        self._sessions.pop(_hash(request.cookies.get(cookie_name(request), "")), None)
 
     def has_session(self, request: Request) -> bool:
         """Whether somebody who had the token asks."""
-        secret = request.cookies.get(COOKIE)
+        secret = request.cookies.get(cookie_name(request))
         # What is looked up is a hash: how long it takes says nothing of the secret.
         found = self._sessions.get(_hash(secret)) if secret else None
         return found is not None and self.clock() < found.ends_s and found.client == self.client(request)
@@ -162,6 +161,12 @@ class Access:
         raise RequestRefused(
             401, "this is not the token" if self.token is not None else "no token is configured (page.token)"
         )
+
+
+def cookie_name(request: Request) -> str:
+    """Of this server's sessions: a browser keeps those of all servers of a host together."""
+    _, port = request.scope.get("server") or ("", 0)
+    return f"elastream-{port}"
 
 
 def check_origin(request: Request) -> None:

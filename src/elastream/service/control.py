@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse, Response
 from elastream.core.control import HeldSize, Intervention
 from elastream.core.errors import BadInput, CannotRun
 from elastream.loop.control_desk import ControlDesk
-from elastream.service.access import COOKIE, SESSION_S, Access, RequestRefused, read_order, spell
+from elastream.service.access import SESSION_S, Access, RequestRefused, cookie_name, read_order, spell
 
 ELSEWHERE = "this page shows a journal: the run goes on elsewhere, and cannot be controlled from here"
 NO_TOKEN = "nothing can be controlled here: no token is configured (page.token)"
@@ -51,14 +51,18 @@ class ControlRoutes:
         order = await read_order(request)
         secret = self.access.begin_session(request, order.get("token"))
         answer = Response(status_code=204)
-        answer.set_cookie(COOKIE, secret, max_age=int(SESSION_S), httponly=True, samesite="strict", path="/")
+        # Where a proxy has TLS, the cookie goes over nothing else.
+        is_secure = request.headers.get("origin", "").startswith("https:")
+        answer.set_cookie(
+            cookie_name(request), secret, max_age=int(SESSION_S), secure=is_secure, httponly=True, samesite="strict"
+        )
         return answer
 
     async def end(self, request: Request) -> Response:
         """Forget the session."""
         self.access.end_session(request)
         answer = Response(status_code=204)
-        answer.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
+        answer.delete_cookie(cookie_name(request), httponly=True, samesite="strict")
         return answer
 
     async def act(self, request: Request) -> Response:

@@ -167,8 +167,8 @@ def test_what_makes_no_sense_is_refused_with_a_line(
     ("headers", "status"),
     [
         ({"Cookie": None}, 401),
-        ({"Cookie": "elastream=guessed"}, 401),
-        ({"Cookie": "elastream="}, 401),
+        ({"Cookie": "elastream-PORT=guessed"}, 401),
+        ({"Cookie": "elastream-PORT="}, 401),
         ({"Origin": None}, 403),
         ({"Origin": "null"}, 403),
         ({"Origin": "http://evil.example"}, 403),
@@ -185,6 +185,7 @@ def test_what_another_site_can_make_a_browser_send_does_nothing(
     server: PageServer, cookie: str, desk: ControlDesk, headers: dict[str, str | None], status: int
 ) -> None:
     given = {"Cookie": cookie, **headers}
+    given["Cookie"] = given["Cookie"] and given["Cookie"].replace("PORT", f"{port_of(server)}")
 
     assert post(server, "/control", {"do": "pause"}, **given).status == status
     assert desk.wanted == Control()
@@ -343,3 +344,20 @@ def test_the_token_stands_in_no_log_and_in_nothing_that_is_served(
     served = [request(server, "GET", path).text for path in ("/", "/session", "/metrics", "/client/main.js")]
 
     assert token not in caplog.text + "".join(served) + repr(server) + repr(replace(server._place))
+
+
+def test_behind_a_proxy_with_tls_the_cookie_goes_over_nothing_else(server: PageServer, file: Path) -> None:
+    token, host = file.read_text().strip(), f"127.0.0.1:{port_of(server)}"
+
+    answer = post(server, "/session", {"token": token}, Origin=f"https://{host}")
+
+    assert "Secure" in answer.headers["Set-Cookie"]
+    assert "Secure" not in sign_in(server, file).headers["Set-Cookie"]
+
+
+def test_the_pages_of_two_runs_do_not_end_each_others_sessions(server: PageServer, file: Path) -> None:
+    """A browser keeps one cookie of a name for all ports of a host."""
+    with PageServer(PageFeed(), place=PagePlace(port=free_port(), token=file)) as other:
+        names = [sign_in(one, file).cookie.partition("=")[0] for one in (server, other)]
+
+    assert len(set(names)) == 2
