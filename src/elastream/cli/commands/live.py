@@ -29,7 +29,7 @@ from elastream.cli.parsing.options import (
     ToTopic,
 )  # fmt: skip
 from elastream.cli.parsing.setting_sources import SettingSources, read_flags
-from elastream.cli.parsing.texts import read_seconds
+from elastream.cli.parsing.texts import read_log_format, read_seconds
 from elastream.cli.parsing.topic_options import check_create, choose_sink, read_ahead, refuse_beside_topics
 from elastream.cli.terminal.latencies import format_latency, late_rows
 from elastream.cli.terminal.live_view import LiveView
@@ -189,7 +189,9 @@ def live(
     sink = choose_sink(context, sink, topics)
     check_create(topics, create=create)
     flags = read_flags(policy=policy, executors=executors, slo=slo, tick=tick, guards=guard)
-    sources = read_sources(flags | ({"log.format": log} if log is not None else {}), config, assignments, conf)
+    sources = read_sources(
+        flags | ({"log.format": read_log_format(log)} if log is not None else {}), config, assignments, conf
+    )
     run(
         planned(
             sources, job=job, workload=workload, duration=duration,

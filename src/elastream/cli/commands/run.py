@@ -13,6 +13,7 @@ import typer
 from elastream.cli.parsing.completion import complete_policies
 from elastream.cli.parsing.options import Assignments, Conf, ConfigFile, GuardTexts, LogFormat, PageToken
 from elastream.cli.parsing.setting_sources import read_flags
+from elastream.cli.parsing.texts import read_log_format
 from elastream.cli.terminal.output import tell
 from elastream.config import set_arguments, spark_arguments
 from elastream.core.errors import BadInput, CannotRun
@@ -103,7 +104,7 @@ def run(
         # The script may change its folder before the journal is begun.
         **({"journal.folder": journal.absolute()} if journal is not None else {}),
         **({"guards.pause.mode": "dry-run"} if dry_run else {}),
-        **({"log.format": log} if log is not None else {}),
+        **({"log.format": read_log_format(log)} if log is not None else {}),
         **({"page.serve": True} if page or page_token else {}),
         **({"page.token": page_token.absolute()} if page_token is not None else {}),
     }

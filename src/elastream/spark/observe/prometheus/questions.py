@@ -8,6 +8,7 @@ question: a second one says when its parts were scraped (`max by (pod) (timestam
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -77,7 +78,9 @@ def ask(
         values = key.grouped(client.ask(question.promql, server_s), needs_label=True)
         times = key.grouped(client.ask(question.times, server_s), needs_label=False)
         found = {name: _stamped(some, times.get(name, times.get(ALONE))) for name, some in values.items()}
-    return {name: Reading(point.value, point.utc_s - ahead_s) for name, point in found.items() if point is not None}
+    # Numbers that are finite may have a sum that is not.
+    sound = {name: point for name, point in found.items() if point is not None and math.isfinite(sum(point))}
+    return {name: Reading(point.value, point.utc_s - ahead_s) for name, point in sound.items()}
 
 
 class _Key(NamedTuple):
