@@ -44,7 +44,7 @@ page.queries = (() => {
     return picture;
   };
 
-  const FROM = {estimated: "estimated from bytes", reported: "as of the last batch", extrapolated: "carried on from a rate"};
+  const FROM = {estimated: "estimated from bytes", reported: "as of the last batch", extrapolated: "carried on from a rate", prometheus: "as Prometheus tells"};
 
   const source = one => page.make("li", {},
     page.make("b", {}, clip(one.name, 80)), ` ${page.known(one.backlog, value => `${page.compact(value)} waiting`, "backlog unknown")}`,

@@ -59,7 +59,9 @@ class PrometheusClient:
         self.place = urlsplit(url).netloc
         """Where it is, as it is told."""
         self._url = url
-        self._token_file, self._user, self._password_file = token_file, user, password_file
+        # A script may change its folder.
+        self._token_file, self._password_file = _absolute(token_file), _absolute(password_file)
+        self._user = user
         self._timeout_s = timeout_s
         self._opener = request.OpenerDirector()
         # Not the usual opener: that one also reads files and follows to wherever it is sent.
@@ -120,6 +122,10 @@ class PrometheusClient:
             pair = f"{self._user}:{_read_secret(self._password_file)}"
             headers["Authorization"] = f"Basic {base64.b64encode(pair.encode()).decode()}"
         return headers
+
+
+def _absolute(path: Path | None) -> Path | None:
+    return None if path is None else path.expanduser().absolute()
 
 
 def _read_secret(path: Path) -> str:
