@@ -4,7 +4,7 @@ from collections import deque
 from typing import NamedTuple
 
 from elastream.core.observation import Observation, Pool, Query
-from elastream.estimators.batch_cost import batch_cost
+from elastream.estimators.batch_cost import BatchCost, batch_cost
 from elastream.evaluation.measures import Value
 
 KEPT_BATCHES = 60
@@ -28,6 +28,8 @@ class PresentCapacity:
     def __init__(self) -> None:
         self._batches: deque[_Batch] = deque(maxlen=KEPT_BATCHES)
         self._seen: int | None = None
+        self._cost: BatchCost | None = None
+        self._driver_s = 0.0
 
     def update(self, query: Query, now: Observation) -> Value:
         """Take in a look, and tell records per second; unknown where no batch says what so many rows would cost."""
@@ -41,20 +43,24 @@ class PresentCapacity:
             # What a driver does for the first time says nothing of later batches.
             is_first, self._seen = self._seen is None, batch.id
             if not is_first and batch.rows and batch.busy_s is not None:
-                self._batches.append(_Batch(batch.rows, batch.busy_s, batch.driver_s or 0.0))
+                self._take(_Batch(batch.rows, batch.busy_s, batch.driver_s or 0.0))
 
     def at(self, query: Query, slots: int) -> Value:
         """Records per second on so many slots."""
-        cost = batch_cost([(one.rows, one.busy_s) for one in self._batches])
+        cost = self._cost
         if cost is None or slots == 0 or cost.per_record_s <= 0:
             return None
         interval_s = query.trigger.interval_s
         if interval_s is None:
             return slots / cost.per_record_s if cost.told_apart or self._is_behind(query) else None
-        drivers = sorted(one.driver_s for one in self._batches)
-        free_s = interval_s - drivers[len(drivers) // 2]
-        rows = max(0.0, (free_s * slots - cost.per_batch_s) / cost.per_record_s)
+        rows = max(0.0, ((interval_s - self._driver_s) * slots - cost.per_batch_s) / cost.per_record_s)
         return None if rows and cost.doubt(rows) is not None else rows / interval_s
+
+    def _take(self, batch: _Batch) -> None:
+        # Once for each batch: there are many more looks.
+        self._batches.append(batch)
+        self._cost = batch_cost([(one.rows, one.busy_s) for one in self._batches])
+        self._driver_s = sorted(one.driver_s for one in self._batches)[len(self._batches) // 2]
 
     def _is_behind(self, query: Query) -> bool:
         return query.finished is not None and bool(query.finished.limited)
