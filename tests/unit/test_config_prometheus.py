@@ -1,11 +1,16 @@
 """What may be asked of Prometheus, as it is set."""
 
+import re
+from pathlib import Path
+
 import pytest
 
-from elastream.config import resolve
+from elastream.config import PrometheusSettings, resolve
 from elastream.config.prometheus import is_selector
 from elastream.core.errors import BadInput
+from elastream.registry import without_unit
 
+DOCS = Path(__file__).parents[2] / "docs" / "prometheus.md"
 URL = "http://prometheus:9090"
 
 
@@ -54,3 +59,22 @@ def test_what_cannot_be_asked_is_refused_in_a_line(flags: dict[str, object], sai
         settle(**flags)
     assert said in str(refused.value)
     assert "hunter2" not in str(refused.value)
+
+
+def examples() -> list[str]:
+    blocks = re.findall(r"```yaml\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.S)
+    return [block for block in blocks if block.startswith("prometheus:")]
+
+
+@pytest.mark.parametrize("block", examples())
+def test_what_the_page_shows_can_be_set(block: str, tmp_path: Path) -> None:
+    file = tmp_path / "elastream.yaml"
+    file.write_text(block)
+    assert resolve({}, {}, {}, file).settings.prometheus.url == "http://prometheus.monitoring:9090"
+
+
+def test_the_page_lists_every_setting_with_its_default() -> None:
+    text = DOCS.read_text(encoding="utf-8")
+    listed = set(re.findall(r"`(?:prometheus)?\.(\w+)`", "".join(re.findall(r"^\| (`prometheus[^|]*) \|", text, re.M))))
+    assert listed == {without_unit(name) for name in PrometheusSettings.model_fields}
+    assert len(examples()) == 3
