@@ -5,10 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from elastream.core.control import Control
 from elastream.core.decision import Decision
 from elastream.core.tick import Tick
+from elastream.loop.control_desk import ControlDesk
 from elastream.render.page.feed import PageFeed
 from elastream.render.page.page import write_page
+from elastream.service.place import PagePlace
 from elastream.service.server import PageServer
 from tests.browser.driving import Browser, browser
 from tests.unit.journal_samples import UTC_S, header, planner, tick
@@ -279,3 +282,59 @@ def test_a_hostile_name_does_nothing(window: Browser, tmp_path: Path, how: str) 
         window.open(server.address)
         window.await_true("return page.store.now !== null && document.querySelector('.mark') !== null")
         check()
+
+
+@pytest.fixture
+def desk() -> ControlDesk:
+    return ControlDesk()
+
+
+@pytest.fixture
+def controlled(window: Browser, tmp_path: Path, desk: ControlDesk) -> Iterator[Browser]:
+    """A page that somebody with the token may control."""
+    with PageServer(PageFeed(), place=PagePlace(token=tmp_path / "token"), desk=desk) as server:
+        server.begin_run(header(planner()))
+        for one in ticks()[:30]:
+            server.write(one)
+        settle(window)
+        window.open(server.address)
+        window.await_true("return page.store.now !== null && !document.querySelector('#sign-in').hidden")
+        yield window
+
+
+def type_in(window: Browser, text: str) -> None:
+    for key in text:
+        window.press(key)
+
+
+def test_with_the_token_and_the_keyboard_alone_a_run_is_paused(
+    controlled: Browser, tmp_path: Path, desk: ControlDesk
+) -> None:
+    controlled.run("document.querySelector('#token').focus()")
+    type_in(controlled, (tmp_path / "token").read_text().strip())
+    controlled.press(ENTER)
+    controlled.await_true("return document.activeElement.id === 'do-pause'")
+    controlled.press(ENTER)
+    controlled.await_true("return document.querySelector('#control-said').textContent.includes('asks: pause')")
+
+    assert desk.wanted == Control(mode="paused")
+    assert controlled.run("return document.cookie") == ""
+    assert controlled.run("return document.querySelector('#token').value") == ""
+    assert find_violations(controlled) == []
+    assert controlled.complaints() == []
+
+
+def test_without_the_token_nothing_can_be_asked(controlled: Browser, desk: ControlDesk) -> None:
+    controlled.run("document.querySelector('#token').focus()")
+    type_in(controlled, "guessed" + ENTER)
+    controlled.await_true("return document.querySelector('#control-said').textContent === 'this is not the token'")
+    status = controlled.await_value(
+        "const done = arguments[arguments.length - 1];"
+        "fetch('control', {method: 'POST', headers: {'Content-Type': 'application/json'}, body: '{\"do\":\"pause\"}'})"
+        ".then(answer => done(answer.status))"
+    )
+
+    assert status == 401
+    assert controlled.run("return document.querySelector('#actions').hidden")
+    assert desk.wanted == Control()
+    assert any("401" in complaint for complaint in controlled.complaints())

@@ -67,6 +67,12 @@ def test_options_become_settings_and_properties(tmp_path: Path) -> None:
     assert (found.kafka, found.quiet) == (True, True)
 
 
+def test_a_file_for_the_token_has_the_page_served(tmp_path: Path) -> None:
+    assert orders("--page-token", "token", "app.py").settings == {
+        "page.serve": "True", "page.token": str(tmp_path / "token")
+    }  # fmt: skip
+
+
 def test_an_option_of_ours_behind_the_script_is_warned_of(capsys: pytest.CaptureFixture[str]) -> None:
     assert orders("app.py", "--executors", "2..4", "--slo=9s", "--own", "--", "--policy", "x").settings == {}
     assert capsys.readouterr().err == (

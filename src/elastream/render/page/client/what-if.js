@@ -18,7 +18,8 @@ page.whatIf = (() => {
   // What is running now is what one changes a thing of.
   const fill = () => {
     const now = page.store.now;
-    if (filled || !now || !now.pools || !now.pools.length) return;
+    // What may be chosen is asked of the server, and may come later than the first moment.
+    if (filled || !now || !now.pools || !now.pools.length || !page.find("if-policy").options.length) return;
     filled = true;
     page.find("if-low").value = Math.max(now.pools[0].min, 1);
     page.find("if-high").value = now.pools[0].max;
