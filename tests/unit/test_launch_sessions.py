@@ -1,5 +1,6 @@
 """Sessions of launched scripts, with a pyspark of a few lines: what is set, what is refused, what is survived."""
 
+import json
 import os
 from ast import literal_eval
 from pathlib import Path
@@ -60,6 +61,18 @@ def test_the_partitions_that_a_checkpoint_would_keep_are_left_alone(folder: Path
     show(folder)
     done = launched(folder, "--conf", "spark.master=spark://host:7077", "app.py")
     assert "spark.sql.shuffle.partitions" not in settings(done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("more", "draws"), [("", "false"), ("builder.config('spark.ui.showConsoleProgress', 'true')", "true")]
+)
+def test_where_json_is_wanted_spark_draws_no_progress_unless_the_script_says_so(
+    more: str, draws: str, folder: Path
+) -> None:
+    show(folder, more)
+    done = launched(folder, "--set", "log.format=json", "--conf", "spark.master=spark://host:7077", "app.py")
+    assert settings(done.stdout)["spark.ui.showConsoleProgress"] == draws
+    assert all(json.loads(line)["event_name"] == "elastream.message" for line in done.stderr.splitlines())
 
 
 def test_what_the_command_line_says_wins_over_the_script(folder: Path) -> None:

@@ -49,6 +49,7 @@ from elastream.launch.setting_up import (
     require_elastic,
     settings_for,
     speaks_connect,
+    without_progress,
 )
 from elastream.launch.telling import Telling, put, so_many, speak_json
 from elastream.spark.admission import JavaConf, require_admission
@@ -172,6 +173,8 @@ class Sessions:
             added |= _kafka_jars(found, self._say)
         if is_off(found):
             return added
+        # Later, Spark has set this itself, and what the script wants can no longer be told from that.
+        added |= without_progress(found, self._found(found))
         if MASTER in found:
             require_elastic({"spark.decommission.enabled": "true", **found})
             return added

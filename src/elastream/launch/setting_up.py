@@ -22,6 +22,7 @@ from elastream.spark.session import check, memory_bytes, session_settings
 MASTER = "spark.master"
 # Spark's own default; without it an executor's size on a cluster of one's own would not be known.
 EXECUTOR_MEMORY = "1g"
+PROGRESS = "spark.ui.showConsoleProgress"
 LEFT_ALONE = frozenset({"spark.sql.shuffle.partitions"})
 """The first batch freezes it in the checkpoint, and it is the number of output files: both are the application's."""
 
@@ -86,7 +87,13 @@ def missing_settings(conf: Mapping[str, str], settings: Settings) -> dict[str, s
     """What elastic executors need and nobody has set."""
     cores = int(conf.get("spark.executor.cores", "1"))
     wanted = session_settings((settings.executors.min, settings.executors.max), cores)
-    return {one.key: one.value for one in wanted if one.key not in conf and one.key not in LEFT_ALONE}
+    found = {one.key: one.value for one in wanted if one.key not in conf and one.key not in LEFT_ALONE}
+    return {**found, **without_progress(conf, settings)}
+
+
+def without_progress(conf: Mapping[str, str], settings: Settings) -> dict[str, str]:
+    """What keeps Spark from drawing where lines of JSON are wanted: one would begin in the middle of a drawing."""
+    return {PROGRESS: "false"} if settings.log.format == "json" and PROGRESS not in conf else {}
 
 
 def require_elastic(conf: Mapping[str, str]) -> None:
