@@ -336,8 +336,8 @@ MUTANTS = (
     Mutant(
         fault="a band of what is expected is drawn where only a most is told",
         file="src/elastream/evaluation/predictions.py",
-        before="return mean, low, _find(evidence, FORECAST) if high is None else high",
-        after="return mean, low, high",
+        before="return middle, low, _find(evidence, FORECAST) if high is None else high",
+        after="return middle, low, high",
         test="tests/unit/service/test_feed.py::test_what_is_expected_to_arrive_is_told_with_its_band",
     ),
     Mutant(
@@ -374,6 +374,13 @@ MUTANTS = (
         before="        except Exception as error:\n            # Anybody may",
         after="        except ZeroDivisionError as error:\n            # Anybody may",
         test="tests/unit/service/test_server.py::test_a_history_that_breaks_is_told_and_the_page_is_served",
+    ),
+    Mutant(
+        fault="of a long recording most is left out",
+        file="src/elastream/service/server.py",
+        before="while self._thread.is_alive() and not self.hub.has_room:",
+        after="while False:",
+        test="tests/unit/test_cli_watch.py::test_a_long_recording_is_shown_whole",
     ),
     Mutant(
         fault="as many connections as anybody likes take open files of the driver",

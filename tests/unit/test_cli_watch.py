@@ -12,7 +12,13 @@ from urllib.request import urlopen
 import pytest
 
 from elastream.cli import main
-from tests.unit.journal_samples import record
+from elastream.cli.commands.watch import PatientPage
+from elastream.render.page.feed import PageFeed
+from elastream.service.place import PagePlace
+from elastream.service.server import PageServer
+from tests.unit.journal_samples import header, planner, record
+from tests.unit.page_samples import calm
+from tests.unit.service.asking import free_port
 
 
 def test_a_run_that_is_not_begun_yet_is_waited_for_and_then_shown(tmp_path: Path) -> None:
@@ -97,3 +103,18 @@ def test_decisions_of_a_journal_are_lines_of_json_for_programs(tmp_path: Path) -
             killer.cancel()
     assert first["event_name"] == "elastream.decision"
     assert first["attributes"]["elastream.policy"] == "by-arrival"
+
+
+def test_a_long_recording_is_shown_whole() -> None:
+    """The page is told by another thread than reads; what a loop would leave out, a reader waits with."""
+    with PageServer(PageFeed(), place=PagePlace(port=free_port())) as server:
+        page = PatientPage(server)
+        page.begin_run(header(planner()))
+        for one in calm(range(1, 600)):
+            page.write(one)
+        until_s = time.monotonic() + 20
+        while len(server.hub.feed.series.at) < 599:
+            assert time.monotonic() < until_s
+            time.sleep(0.01)
+
+    assert server.hub.dropped == 0

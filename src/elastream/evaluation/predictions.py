@@ -13,7 +13,7 @@ FORECAST, RECOVERY = "forecast_max_rps", "recovery_s"
 OF_QUERY = "lasting_rps"
 """What is expected of one query, whose name stands before it."""
 EXPECTED = ("expected_rps", "expected_low_rps", "expected_high_rps")
-"""Of one query too: the mean over the time ahead, and between what it lies in most cases."""
+"""Of one query too: the middle of what may come in the time ahead, and between what it lies in most cases."""
 HORIZONS = ("horizon_s", "ahead_s")
 """How far a policy looks, as their settings call it."""
 
@@ -81,8 +81,8 @@ def find_expected(decision: Decision, queries: Sequence[Query]) -> tuple[Value, 
     """
     evidence = decision.evidence
     told = [[evidence.get(f"{query.name}/{name}") for query in queries] for name in EXPECTED]
-    mean, low, high = (_add(values) for values in told)
-    return mean, low, _find(evidence, FORECAST) if high is None else high
+    middle, low, high = (_add(values) for values in told)
+    return middle, low, _find(evidence, FORECAST) if high is None else high
 
 
 def _add(values: Sequence[Json]) -> Value:

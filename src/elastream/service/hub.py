@@ -83,6 +83,11 @@ class Hub:
         with self._lock:
             self._wake = wake
 
+    @property
+    def has_room(self) -> bool:
+        """Whether nothing is left out if something is put."""
+        return len(self._entries) < MOST_WAITING // 2
+
     def _put(self, entry: Entry) -> None:
         with self._lock:
             self.dropped += len(self._entries) == MOST_WAITING

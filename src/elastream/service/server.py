@@ -7,6 +7,7 @@ import errno
 import logging
 import socket
 import threading
+import time
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -145,6 +146,11 @@ class PageServer:
     def write(self, tick: Tick) -> None:
         """Take in one tick. Implements Journal."""
         self.hub.write(tick)
+
+    def await_room(self) -> None:
+        """Wait until what was told is taken: for whoever reads a recording, and may wait as a loop may not."""
+        while self._thread.is_alive() and not self.hub.has_room:
+            time.sleep(0.002)
 
     def close(self) -> None:
         """End it; whoever looks on is told that the run is over."""

@@ -1,9 +1,12 @@
 """`elastream watch`."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Protocol
+from typing import TYPE_CHECKING, Annotated, Protocol
 
 import typer
 
@@ -21,6 +24,9 @@ from elastream.journal.follower import JournalFollower
 from elastream.journal.format import Header
 from elastream.journal.writer import journal_files
 
+if TYPE_CHECKING:
+    from elastream.service.server import PageServer
+
 LOOK_EVERY_S = 0.5
 Entry = Header | Tick
 
@@ -33,6 +39,23 @@ class RunViewer(Protocol):
 
     def write(self, tick: Tick) -> None:
         """Take in one tick."""
+
+
+@dataclass(frozen=True, slots=True)
+class PatientPage:
+    """A page that is told of a recording no faster than it takes it, so that nothing is left out."""
+
+    server: PageServer
+
+    def begin_run(self, header: Header) -> None:
+        """A run begins, or a file of it."""
+        self.server.await_room()
+        self.server.begin_run(header)
+
+    def write(self, tick: Tick) -> None:
+        """Take in one tick."""
+        self.server.await_room()
+        self.server.write(tick)
 
 
 def watch(
@@ -107,7 +130,7 @@ def watch(
         view.note("the page, until Ctrl-C: ", [server.address])
         if token is not None:
             view.note("its token lies in ", [str(token.expanduser().absolute())])
-        _show(entries, view, server)
+        _show(entries, view, PatientPage(server))
 
 
 def _show(entries: Iterator[list[Entry]], *views: RunViewer) -> None:

@@ -76,7 +76,7 @@ class Loads(NamedTuple):
     lumps: Floats
     """What one step may bring over that."""
     expected: Mapping[str, Json]
-    """The mean over the time ahead, and between what it lies in eight of ten cases, for people."""
+    """The middle of what may come in the time ahead, and between what it lies in eight of ten cases, for people."""
 
 
 def find_loads(expected: Sequence[Expected], taste: Taste) -> Loads:
@@ -104,7 +104,7 @@ def find_loads(expected: Sequence[Expected], taste: Taste) -> Loads:
         soon=np.maximum(LEAST_RPS, soon),
         later=np.maximum(LEAST_RPS, later),
         lumps=lumps / (HOW_OFTEN[len(lumps)] @ lumps),
-        expected={"expected_rps": far.rps, "expected_low_rps": far.at(0.1), "expected_high_rps": far.at(0.9)},
+        expected={"expected_rps": far.at(0.5), "expected_low_rps": far.at(0.1), "expected_high_rps": far.at(0.9)},
     )
 
 
