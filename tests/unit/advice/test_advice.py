@@ -8,6 +8,7 @@ import pytest
 
 from elastream.advice.advice import Advice, AdviceOption, Adviser, find_phase, parse_option
 from elastream.advice.document import describe_advice
+from elastream.advice.estimate import UncertainNumber
 from elastream.advice.figures import RunSpan
 from elastream.advice.recorded_load import find_loads
 from elastream.advice.sentences import tell_advice, tell_error, tell_run
@@ -86,6 +87,13 @@ def test_batches_begin_where_they_began_between_two_looks() -> None:
     assert find_phase([], 10.0) is None
     query = Adviser(taken(recorded())).model.queries[0]
     assert (query.is_aligned, query.phase_s) == (True, 0.0)
+
+
+def test_what_is_kept_within_part_of_the_interval_is_kept_perhaps() -> None:
+    found = usual().options[0]
+    for low, high, keeps in ((0.991, 1.0, True), (0.98, 1.0, None), (0.97, 0.98, False)):
+        within = UncertainNumber(value=high, low=low, high=high)
+        assert replace(found, prediction=replace(found.prediction, within=within)).keeps is keeps
 
 
 def test_where_none_keeps_it_that_is_said() -> None:
