@@ -58,7 +58,9 @@ def tell_advice(advice: Advice) -> Iterator[str]:
     elif hours.high < paid:
         yield f"{told}, {1 - hours.value / paid:.0%} less than the {paid:.3g} that were paid"
     elif hours.low > paid:
-        yield f"{told}, {hours.value / paid - 1:.0%} more than the {paid:.3g} that were paid"
+        more = f"{hours.value / paid - 1:.0%} more than the {paid:.3g} that were paid"
+        has_kept = advice.real_within is not None and advice.real_within >= slo.share
+        yield f"what happened kept it for less: {told}, {more}" if has_kept else f"{told}, {more}"
     else:
         yield f"{told}; {paid:.3g} were paid, which is no difference beyond the error"
 
