@@ -2508,7 +2508,8 @@ MUTANTS = (
         file="src/elastream/experiments/scalability/limits.py",
         before='if verdict.state != "unsustained":',
         after="if False:",
-        test="tests/unit/experiments/scalability/test_limits.py::test_a_job_that_keeps_up_has_no_limit",
+        test="tests/unit/experiments/scalability/test_limits.py"
+        "::test_a_start_that_was_not_caught_up_with_is_told_as_that",
     ),
     Mutant(
         fault="as many partitions as slots keep a layout from more",
@@ -2524,6 +2525,22 @@ MUTANTS = (
         after="named]",
         test="tests/unit/experiments/scalability/test_limits.py"
         "::test_a_start_that_was_not_caught_up_with_is_told_as_that",
+    ),
+    Mutant(
+        fault="what a probe has started lives on",
+        file="src/elastream/experiments/scalability/live.py",
+        before="os.killpg(process.pid, signal.SIGKILL)",
+        after="process.kill()",
+        test="tests/unit/experiments/scalability/test_live_probes.py"
+        "::test_who_was_started_is_ended_with_all_that_it_started",
+    ),
+    Mutant(
+        fault="an executor takes cores that its layout does not have",
+        file="src/elastream/experiments/scalability/host.py",
+        before="                    os.sched_setaffinity(thread, own)",
+        after="                    pass",
+        test="tests/unit/experiments/scalability/test_live_probes.py"
+        "::test_an_executor_is_held_to_as_many_cores_as_its_layout_has",
     ),
     Mutant(
         fault="a law is fitted to as many layouts as it has parameters",

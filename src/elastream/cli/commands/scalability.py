@@ -102,6 +102,8 @@ def scalability(
 
     elastream scalability aggregation --simulate --layouts 6x1,6x2,6x4,6x6
 
+    elastream scalability wordcount --layouts 1x1,2x1,1x2 --accept-after 5m
+
     elastream scalability enrichment --simulate --load 200k --load 1M
 
     elastream scalability enrichment --simulate --rates 10k,20k,30k --accept-after 30m --out results/list
@@ -188,7 +190,7 @@ def _read_order(
     if not simulate:
         events = read_event_options(option, parse_job(job), FLAGS)
     elif option:
-        raise BadInput("--option: a simulated job has no events; leave it out")
+        raise BadInput("--option: no events are made here; leave it out")
     return ScalabilityOrder(
         job=job,
         work="simulated" if simulate else "real",

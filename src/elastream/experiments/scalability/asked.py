@@ -49,8 +49,6 @@ class ScalabilityOrder:
     """Of a worker, for each of its cores."""
     trigger_s: float | None = None
     """None: as fast as possible."""
-    slot_rps: float | None = None
-    """What slots are limited to, where they are emulated."""
     seed: int = 0
     events: Mapping[str, str] = field(default_factory=dict)
     model: str | None = None
@@ -85,7 +83,8 @@ class ScalabilityOrder:
         return ProbeTerms(
             rate_rps=self.start_rps, workers=1, cores=1, delay_s=self.bound_s, processor=self.processor,
             accept_after_s=self.accept_after_s, warm_up_s=self.warm_up_s, interval_s=self.trigger_s,
-            host_cores=count_cores() if self.work == "real" else None,
+            host_cores=count_cores() if self.work != "simulated" else None,
+            is_emulated=self.work == "emulated",
         )  # fmt: skip
 
     def choose_layouts(self) -> tuple[tuple[Layout, ...], tuple[str, ...]]:

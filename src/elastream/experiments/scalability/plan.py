@@ -51,5 +51,11 @@ def default_name(order: ScalabilityOrder) -> str:
 
 
 def _find_ground(order: ScalabilityOrder) -> tuple[ProbeGround, str]:
-    ground = read_ground(order.model or order.job, trigger_s=order.trigger_s, seed=order.seed)
-    return ground, f"model {ground.model.name}"
+    if order.work == "simulated":
+        ground = read_ground(order.model or order.job, trigger_s=order.trigger_s, seed=order.seed)
+        return ground, f"model {ground.model.name}"
+    from elastream.experiments.scalability.applications import find_application
+    from elastream.experiments.scalability.live import LiveGround
+
+    live = LiveGround(application=find_application(order), work=order.work, memory=order.memory)
+    return live, ""

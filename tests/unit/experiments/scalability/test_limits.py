@@ -120,5 +120,7 @@ def test_a_start_that_was_not_caught_up_with_is_told_as_that() -> None:
     (found,) = ProbeLimits().find(late, moments, terms)
     assert found.kind == "start-up"
     assert "30,000 records waited, and 48/s of them were worked off" in found.sentence
+    fine = ProbeVerdict(state="sustained", reason="a long bound")
+    assert ProbeLimits().find(fine, moments, terms) == ()
     steady = [replace(one, committed=max(0.0, one.arrived - 30_000)) for one in moments]
     assert ProbeLimits().find(late, steady, terms) == ()

@@ -136,7 +136,7 @@ def test_the_command_says_first_that_it_is_simulated_and_goes_on_where_it_was(
         (["--precision", "0"], "precision"),
         (["--memory", "lots"], "--memory"),
         (["--delay", "0s"], "--delay"),
-        (["--option", "keys=5"], "--option: a simulated job has no events"),
+        (["--option", "keys=5"], "--option: no events are made here"),
     ],
 )
 def test_what_makes_no_sense_is_told_before_anything_is_run(
