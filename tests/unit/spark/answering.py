@@ -70,13 +70,20 @@ def answering(answers: Mapping[str, Answer]) -> Iterator[Answering]:
         def log_message(self, format: str, *arguments: object) -> None:
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+    with serving(Handler) as port:
+        told.url = f"http://127.0.0.1:{port}"
+        yield told
+
+
+@contextmanager
+def serving(handler: type[BaseHTTPRequestHandler]) -> Iterator[int]:
+    """A server on loopback: its port."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         server.daemon_threads = True
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
-        told.url = f"http://127.0.0.1:{server.server_address[1]}"
         try:
-            yield told
+            yield int(server.server_address[1])
         finally:
             server.shutdown()
             thread.join()

@@ -117,7 +117,7 @@ def test_a_server_that_is_gone_is_one_line_and_what_it_said_keeps_its_time() -> 
 
     (line,) = watching.troubles()
     assert line.startswith(f"prometheus at {server.url.removeprefix('http://')}: ")
-    assert "refused (so" in line
+    assert "refused (not known: memory of executors elsewhere, processor use" in line
     assert watching.latest().memory["1"].at_s == pytest.approx(now_s - 5, abs=1.0)
 
 

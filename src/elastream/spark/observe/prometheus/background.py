@@ -90,7 +90,7 @@ class PrometheusWatch:
         reasons: dict[str, list[str]] = {}
         for subject, reason in self._failures.items():
             reasons.setdefault(reason, []).append(SAYS[subject])
-        told = [f"{reason} (so {' and '.join(unknown)} is not known)" for reason, unknown in reasons.items()]
+        told = [f"{reason} (not known: {', '.join(sorted(unknown))})" for reason, unknown in reasons.items()]
         return (sanitizer().line(f"prometheus at {self._client.place}: {'; '.join(told)}"),) if told else ()
 
     def _run(self) -> None:

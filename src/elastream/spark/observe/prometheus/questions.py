@@ -21,9 +21,9 @@ from elastream.spark.observe.prometheus.client import LabelledSeries, Prometheus
 
 Subject = Literal["cpu", "memory", "lag"]
 SAYS: Mapping[Subject, str] = {
-    "cpu": "the processor use of executors elsewhere",
-    "memory": "the memory of executors elsewhere",
-    "lag": "how many records wait",
+    "cpu": "processor use of executors elsewhere",
+    "memory": "memory of executors elsewhere",
+    "lag": "records that wait",
 }
 # A series that is replaced by another one (a container that was restarted) is no part of the sum any more.
 _MISSED = 1.5
