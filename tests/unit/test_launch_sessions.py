@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
+from elastream.attachment import Attachment
+from elastream.config import Settings
 from elastream.core.errors import CannotRun
 from elastream.development.cluster.daemon_settings import write_daemon_settings, write_driver_settings
 from elastream.development.cluster.folder import ClusterFolder
@@ -254,3 +256,22 @@ def test_sessions_that_foreach_batch_makes_are_of_an_application_that_is_followe
     for session in made:
         sessions._around_session(lambda spark: None, cast("SparkSession", session))
     assert followed == [made[0], made[3]]
+
+
+def test_the_address_of_the_page_is_told_and_where_its_token_lies(folder: Path) -> None:
+    show(folder)
+    said: list[str] = []
+    sessions = Sessions(LaunchOrders(script=folder / "app.py"), said.append)
+    sessions._handle = handle = object.__new__(Attachment)
+
+    handle.page = None
+    sessions._tell_page(Settings())
+    assert said == []
+
+    handle.page = "http://127.0.0.1:8620/"
+    sessions._tell_page(Settings())
+    sessions._tell_page(Settings.model_validate({"page": {"token": str(folder / "token")}}))
+    assert said == [
+        "the page of this run: http://127.0.0.1:8620/",
+        f"the page of this run: http://127.0.0.1:8620/; the token that controls it lies in {folder / 'token'}",
+    ]

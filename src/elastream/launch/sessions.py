@@ -249,10 +249,18 @@ class Sessions:
             )
             try:
                 self._handle = attach(spark, config=self._orders.config, journals=journals, **self._settings)
+                self._tell_page(found)
             except (BadInput, CannotRun):
                 raise
             except Exception as error:
                 self._go_on(error)
+
+    def _tell_page(self, found: Settings) -> None:
+        if not isinstance(self._handle, Attachment) or self._handle.page is None:
+            return
+        token = found.page.token
+        lies = "" if token is None else f"; the token that controls it lies in {token.expanduser().absolute()}"
+        self._say(f"the page of this run: {self._handle.page}{lies}")
 
     def _journals(self, found: Settings) -> list[Journal]:
         """Who tells of decisions: lines for people, or JSON for programs."""

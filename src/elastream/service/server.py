@@ -25,7 +25,7 @@ from elastream.render.page.feed import PageFeed
 from elastream.service.hub import Hub
 from elastream.service.metrics import RunMetrics
 from elastream.service.place import PagePlace
-from elastream.service.web import make_application
+from elastream.service.web import HEAD_BYTES, make_application
 
 PORT = 8620
 """Where the page is looked for first; one of the next is taken where it is taken."""
@@ -36,7 +36,6 @@ REQUEST_WITHIN_S = 10.0
 """Who has not asked for anything by then is let go."""
 READ_WITHIN_S = 15.0
 """Who has not taken anything of what was sent for so long is let go."""
-HEAD_BYTES = 16 * 1024
 HISTORY_FILES = 2
 """Of the journal that are read before anything is served: some hours."""
 _START_WITHIN_S = 10.0

@@ -35,6 +35,8 @@ HEADERS: Mapping[str, str] = {
 }
 """On every answer. Nothing is loaded from anywhere else, nothing runs that stands in the page itself."""
 
+HEAD_BYTES = 16 * 1024
+"""Of a request. What comes in one piece is parsed before anybody can count it."""
 KEEP_ALIVE_S = 15.0
 """A line that says nothing, so that whatever stands between us and a reader does not think that nobody is there."""
 TYPES = {".js": "text/javascript", ".css": "text/css"}
@@ -62,6 +64,9 @@ class Guarded:
                 message["headers"] = [*message.get("headers", []), *ours]
             await send(message)
 
+        if sum(len(name) + len(value) for name, value in scope["headers"]) > HEAD_BYTES:
+            await PlainTextResponse("the head is too long\n", status_code=431)(scope, receive, send_guarded)
+            return
         host = next((value for name, value in scope["headers"] if name == b"host"), b"").decode("latin-1")
         if not self._access.is_ours(host):
             refusal = PlainTextResponse("this page is not served by that name (page.names)\n", status_code=421)

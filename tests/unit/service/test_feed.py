@@ -105,6 +105,14 @@ def test_numbers_of_evidence_that_are_none_do_not_end_the_stream() -> None:
     assert json.loads(told.data)["evidence"] == {"cost": None}
 
 
+def _unanswered() -> Tick:
+    """A log that does not answer, so that nobody can decide."""
+    now = look(5.0)
+    source = replace(now.queries[0].sources[0], arrived=None, problem="Kafka gives no answer")
+    now = replace(now, queries=(replace(now.queries[0], sources=(source,)),))
+    return tick(1, now, Decision.hold(now, "backlog of clicks is not known"))
+
+
 def _paused(mode: str) -> Tick:
     now = look(5.0)
     note = Adjustment(guard="pause", pool="executors", before=5, after=2, reason=f"{mode}: would have changed 2 -> 5")
@@ -119,6 +127,7 @@ def _paused(mode: str) -> Tick:
         (kept(1, look(5.0, wanted=5)), "scaling"),
         (kept(1, look(5.0), "apply failed: no room"), "degraded"),
         (tick(1, None, None, "no look"), "blind"),
+        (_unanswered(), "degraded"),
         (_paused("paused"), "paused"),
         (_paused("dry-run"), "dry run"),
     ],

@@ -152,6 +152,11 @@ def test_garbage_is_refused_and_the_next_one_is_answered(ask: Ask, server: PageS
     assert ask(server, "/").status == 200
 
 
+def test_a_head_that_comes_in_one_piece_is_too_long_all_the_same(ask: Ask, server: PageServer) -> None:
+    assert ask(server, "/", X="a" * 17_000).status == 431
+    assert ask(server, "/", X="a" * 15_000).status == 200
+
+
 def test_who_asks_for_nothing_is_let_go(ask: Ask, server: PageServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serving, "REQUEST_WITHIN_S", 0.1)
     with socket.create_connection(("127.0.0.1", port_of(server)), timeout=WAIT_S) as connection:

@@ -144,7 +144,9 @@ def find_state(tick: Tick, configured: str | None = None) -> LoopState:
         return "starting" if now is None and not tick.troubles else "blind"
     if now is None:
         return "blind"
-    if tick.troubles:
+    # A log that does not answer fails no look, and yet nobody can decide.
+    is_blocked = bool(now.lacks) or any(source.problem for query in now.queries for source in query.sources)
+    if tick.troubles or (decision.kind == "hold" and is_blocked):
         return "degraded"
     if (pause := find_pause(tick, configured)) is not None:
         return pause
