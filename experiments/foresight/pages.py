@@ -15,6 +15,7 @@ from experiments.foresight.verdict import (
     equal_costs,
     find_better,
     find_cheaper,
+    find_fixed,
     stand,
 )
 
@@ -32,7 +33,7 @@ def tell_core(
         if not inside:
             continue
         yield from _tell_half(half, inside, least)
-    yield from _tell_better(rows)
+    yield from _tell_better(rows, least)
 
 
 def tell_against(title: str, rows: Sequence[Row], base: str) -> Iterator[str]:
@@ -89,12 +90,18 @@ def _tell_half(half: str, rows: Sequence[Row], least: Mapping[Situation, Least])
         yield ""
 
 
-def _tell_better(rows: Sequence[Row]) -> Iterator[str]:
+def _tell_better(rows: Sequence[Row], least: Mapping[Situation, Least]) -> Iterator[str]:
     yield from _head("Where a published policy is better")
     better, cheaper = find_better(rows), find_cheaper(rows)
     yield f"With more of the records in time for less: {_list(_pair(*one) for one in better) or 'nowhere'}."
     yield ""
     yield f"Keeping the promise for less: {_list(_pair(*one) for one in cheaper) or 'nowhere'}."
+    yield ""
+    fixed = (
+        f"{_spell(row.at)} ({hours:.1f} h; {OURS} {row.share:.2%} for {row.hours:.1f} h)"
+        for row, hours in find_fixed(rows, least)
+    )
+    yield f"A fixed size that is chosen afterwards keeps it for less on: {_list(fixed) or 'no load'}."
     yield ""
 
 

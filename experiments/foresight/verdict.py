@@ -87,6 +87,12 @@ def find_cheaper(rows: Sequence[Row]) -> list[tuple[Row, Row]]:
     return [(our, row) for our, row in _published(rows) if row.hours < our.hours and row.kept]
 
 
+def find_fixed(rows: Sequence[Row], least: Mapping[Situation, Least]) -> list[tuple[Row, float]]:
+    """Ours, and the worker-hours of the smallest fixed size that keeps the promise, where those are less."""
+    ours = [(row, least[row.at].fixed) for row in rows if row.policy == OURS and row.at in least]
+    return [(row, fixed) for row, fixed in ours if fixed is not None and fixed < row.hours]
+
+
 def cost_at(share: float, points: Sequence[tuple[float, float]]) -> float | None:
     """Hours where so many records are in time, between two neighbours of a knob's (share, hours); the least of several.
 
@@ -161,7 +167,7 @@ def _policies(rows: Iterable[Row]) -> list[str]:
 
 
 def _name(policy: str) -> str:
-    return policy.partition("(")[0]
+    return policy.partition("(")[0].strip()
 
 
 def _mean(ratios: Sequence[float]) -> float | None:

@@ -162,13 +162,18 @@ def test_costs_are_compared_at_the_same_share_and_not_reached_is_an_answer() -> 
 
 
 def test_the_verdict_tells_whether_the_goal_is_reached_and_what_is_missed() -> None:
-    rows = [row("foresight", 0.995, 10.5), row("foresight", 0.98, 10.0, AT._replace(load="leap"), leaps=True),
-            row("fixed(workers=16)", 1.0, 96.0)]  # fmt: skip
-    told = "\n".join(tell_core(rows, {AT: Least(8.0, 10.0, 36.0)}, {"scored": frozenset({"other"})}))
+    leap = AT._replace(load="leap")
+    rows = [row("foresight", 0.995, 10.5), row("foresight", 0.98, 10.0, leap, leaps=True),
+            row("fixed(workers=16)", 1.0, 96.0), row("fixed(workers=16)", 1.0, 96.0, leap, leaps=True)]  # fmt: skip
+    least = {AT: Least(8.0, 10.0, 36.0), leap: Least(None, None, 9.0)}
+    told = "\n".join(tell_core(rows, least, {"scored": frozenset({"other"})}))
     assert "keeps 1 of 2, and pays 1.05 times" in told
     assert "goal 1.10: reached" in told
     assert "It does not keep: enrich, leap, seed 1 (98.00%)" in told
     assert re.search(r"fixed \(the least that keeps\) \| 1 of 1 \| 3\.60 \(1\)", told)
+    # A size that is chosen afterwards is nobody's policy.
+    assert "With more of the records in time for less: nowhere." in told
+    assert "keeps it for less on: enrich, leap, seed 1 (9.0 h; foresight 98.00% for 10.0 h)." in told
     assert of_half(rows, frozenset({"leap"})) == [rows[0], rows[2]]
 
 
