@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from elastream.advice.advice import Adviser, parse_option
+from elastream.advice.recorded_model import calibrate
 from elastream.advice.recorded_run import take_last
 from elastream.core.errors import BadInput
 from elastream.core.slo import Slo
@@ -14,6 +15,8 @@ from elastream.spark.event_log.application_log import ApplicationLog
 from elastream.spark.event_log.event_file import find_event_files
 from elastream.spark.event_log.looks import LoggedRun, find_interval, read_event_log
 from tests.unit.spark.event_samples import QUERY, application, batch, progress, written
+
+RECORDED = Path(__file__).parents[2] / "recordings" / "spark-event-log.gz"
 
 
 def logged(path: Path) -> LoggedRun:
@@ -175,3 +178,28 @@ def test_what_is_no_event_log_is_something_else(tmp_path: Path) -> None:
     batchless.write_bytes(written(application()[:5]))
     with pytest.raises(BadInput, match="no batch of a query is in this event log"):
         read_event_log(batchless)
+
+
+def test_what_a_real_application_left_behind_is_read() -> None:
+    found = logged(RECORDED)
+    looks = [tick.observation for tick in found.recording.ticks]
+    first, last = looks[0], looks[-1]
+    assert first is not None
+    assert last is not None
+    [query] = last.queries
+    assert query.name == "words"
+    assert query.trigger.interval_s in (None, 2.0)
+    assert query.batches is not None
+    assert query.batches.value >= 45
+    assert query.state is not None
+    assert [operator.name for operator in query.topology.operators] == ["stage 1", "stage 2"]
+    scan, count = query.operators
+    assert query.sources[0].committed is not None
+    assert scan.records_in is not None
+    assert scan.records_in.value == pytest.approx(query.sources[0].committed.value, rel=0.01)
+    assert count.tasks == 4
+    # One of two was lost on the way.
+    assert (first.pools[0].ready, last.pools[0].ready) == (2, 1)
+    assert not any("left out" in sentence for sentence in found.unknown)
+    # So few rows cost nothing beside what a task costs anyway.
+    assert all(stage.task_s > 0.01 for stage in calibrate(found.recording, "recorded", "log").queries[0].stages)

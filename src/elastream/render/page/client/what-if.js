@@ -1,7 +1,7 @@
 "use strict";
 // What might have been: chosen here, simulated by the server in a process of its own, and shown beside what happened.
 page.whatIf = (() => {
-  let asking = null, filled = false, plots = [];
+  let asking = null, filled = false, plots = [], shown = null;
 
   const option = (value, text) => page.make("option", {value}, text);
 
@@ -62,8 +62,8 @@ page.whatIf = (() => {
 
   const table = found => {
     const was = found.happened, [option] = found.options;
-    const heads = ["", "Executor-hours", "Records in SLO", "Delay p95", "Changes"].map(name => page.make("th", {scope: "col"}, name));
-    return page.make("table", {class: "compared"}, page.make("thead", {}, page.make("tr", {}, ...heads)), page.make("tbody", {},
+    const heads = ["Executor-hours", "Records in SLO", "Delay p95", "Changes"].map(name => page.make("th", {scope: "col"}, name));
+    return page.make("table", {class: "compared"}, page.make("thead", {}, page.make("tr", {}, page.make("td"), ...heads)), page.make("tbody", {},
       row("What happened", {executor_hours: sure(was.executor_hours), records_within_slo: sure(was.within), delay_p95_s: sure(was.delay_p95_s), changes: sure(was.changes)}),
       row(`${found.simulated.policy}, simulated`, found.simulated, "how far off the simulator is"),
       row(option.policy, option, changes(option, found))));
@@ -92,7 +92,7 @@ page.whatIf = (() => {
       page.make("figcaption", {}, page.make("h3", {}, name), page.make("span", {class: "legend"}, ...keys)), body);
     const axis = {stroke: ink("--soft"), grid: {stroke: ink("--grid"), width: 1}, ticks: {show: false}, font: "11.5px system-ui, sans-serif"};
     return {figure, draw: () => new uPlot({
-      width: Math.max(body.clientWidth, 200), height: 130, legend: {show: false}, cursor: {show: false}, padding: [6, 8, 0, 0],
+      width: Math.max(body.clientWidth, 200), height: 130, legend: {show: false}, cursor: {show: false}, padding: [6, 24, 0, 0],
       scales: {x: {time: false}, y: {range: () => [0, most * 1.08]}},
       series: [{}, ...series.map(one => (measure === "ready" && one.label !== "SLO" ? {...one, paths: uPlot.paths.stepped({align: 1})} : one))],
       axes: [{...axis, size: 26, space: 90, values: (plot, ticks) => ticks.map(at => page.clock(at).slice(0, -3))},
@@ -101,6 +101,7 @@ page.whatIf = (() => {
   };
 
   const show = found => {
+    shown = found;
     for (const plot of plots) plot.destroy();
     const answer = page.find("if-answer"), slo = found.options[0].slo;
     const charts = [chart("Executors", "ready", found.curves, String), chart("Delay p95", "delay", found.curves, page.seconds, slo ? slo.delay_s : null),
@@ -160,6 +161,8 @@ page.whatIf = (() => {
     page.find("if-cancel").addEventListener("click", () => asking && asking.abort());
     page.find("if-form").addEventListener("focusin", fill);
     window.addEventListener("resize", resize);
+    // Ink on a canvas does not follow by itself.
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => shown && show(shown));
     const response = await fetch("what-if").catch(() => null);
     if (!response || !response.ok) return;
     offer(await response.json());
