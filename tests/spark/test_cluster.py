@@ -89,6 +89,8 @@ def assert_all_end(processes: dict[int, Process]) -> None:
 @pytest.fixture(scope="module")
 def spark(cluster: LocalCluster) -> Iterator[SparkSession]:
     with driver(cluster, executors=2, settings={"spark.ui.enabled": "true", "spark.ui.port": "0"}) as spark:
+        # Executors are registered before they listen; tasks that begin together have run on both.
+        spark.sparkContext.parallelize(range(2), 2).barrier().mapPartitions(list).collect()
         yield spark
 
 
