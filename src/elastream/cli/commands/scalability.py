@@ -13,7 +13,7 @@ from rich.table import Table
 
 from elastream.cli.parsing.completion import complete_jobs
 from elastream.cli.parsing.event_options import read_event_options
-from elastream.cli.parsing.options import Json
+from elastream.cli.parsing.options import Bootstrap, Json
 from elastream.cli.parsing.texts import read_seconds
 from elastream.cli.terminal.output import console, print_json, print_line, print_table, tell
 from elastream.cli.terminal.scalability_view import ScalabilityView
@@ -21,7 +21,7 @@ from elastream.core.errors import BadInput, ElastreamError
 from elastream.core.quantity import mebibytes, parse_quantity
 
 if TYPE_CHECKING:
-    from elastream.experiments.scalability.asked import ScalabilityOrder
+    from elastream.experiments.scalability.asked import ScalabilityOrder, ScriptOrder
     from elastream.experiments.scalability.result import ScalabilityResult
 
 FLAGS = {"seed": "--seed"}
@@ -34,10 +34,14 @@ def scalability(
         str,
         typer.Argument(
             metavar="NAME(KEY=VALUE)",
-            help="A job of `elastream jobs`, or yours: my_job.py:Class, package.module:Class; with settings if wanted.",
+            help="A job of `elastream jobs`, or yours: my_job.py:Class, package.module:Class; or a script and --topic.",
             autocompletion=complete_jobs,
         ),
     ],
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="ARGS", help="The script's own, behind --; {folder} stands for that of a probe."),
+    ] = None,
     layouts: Annotated[
         str | None,
         typer.Option(
@@ -51,6 +55,24 @@ def scalability(
     model: Annotated[
         str | None, typer.Option(metavar="NAME|FILE", help="Another model for --simulate; see elastream models.")
     ] = None,
+    emulate: Annotated[
+        str | None, typer.Option(metavar="RATE", help="Limit every slot to so many rows/s: layouts beyond the machine.")
+    ] = None,
+    master: Annotated[
+        str | None,
+        typer.Option(metavar="URL|cluster|FOLDER", help="A cluster that exists. Default: a new one for each layout."),
+    ] = None,
+    topic: Annotated[
+        str | None, typer.Option(metavar="NAME", help="That the script reads; it is written at the rate of a probe.")
+    ] = None,
+    source: Annotated[
+        str, typer.Option("--produce", metavar="SOURCE", help="What is written there, as elastream produce does.")
+    ] = "keyed",
+    producer: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="Your own producer, as a command with {rate} in it."),
+    ] = None,
+    bootstrap: Bootstrap = None,
     accept_after: Annotated[
         str, typer.Option(metavar="DURATION", help="A rate is sustained after so long; published: 30m.")
     ] = "5m",
@@ -104,6 +126,12 @@ def scalability(
 
     elastream scalability wordcount --layouts 1x1,2x1,1x2 --accept-after 5m
 
+    elastream scalability yahoo --emulate 2k --load 20k
+
+    elastream scalability my_job.py --topic clicks --produce keyed -- --checkpoint {folder}/checkpoint
+
+    elastream scalability enrichment --master spark://HOST:7077 --layouts 1x6,2x6,4x6 --memory 5g --accept-after 30m
+
     elastream scalability enrichment --simulate --load 200k --load 1M
 
     elastream scalability enrichment --simulate --rates 10k,20k,30k --accept-after 30m --out results/list
@@ -111,7 +139,8 @@ def scalability(
     order = _read_order(
         job=job, layouts=layouts, simulate=simulate, model=model, accept_after=accept_after, warm_up=warm_up,
         delay=delay, start=first_rate, most=top_rate, rates=rates, precision=precision, repeat=repeat, trigger=trigger,
-        memory=memory, option=option or (), seed=seed,
+        memory=memory, option=option or (), seed=seed, emulate=emulate, master=master,
+        script=_read_script(job, arguments, topic=topic, source=source, producer=producer, bootstrap=bootstrap),
     )  # fmt: skip
     loads = tuple(_rate(text, "--load") for text in load or ())
     from elastream.experiments.scalability.page import write_scalability_page
@@ -177,6 +206,7 @@ def _read_order(
     *, job: str, layouts: str | None, simulate: bool, model: str | None, accept_after: str, warm_up: str,
     delay: str | None, start: str, most: str | None, rates: str | None, precision: float, repeat: int,
     trigger: str | None, memory: str, option: list[str] | tuple[str, ...], seed: int,
+    emulate: str | None, master: str | None, script: ScriptOrder | None,
 ) -> ScalabilityOrder:  # fmt: skip
     from elastream.experiments.scalability.asked import TRIGGERS_S, ScalabilityOrder
     from elastream.experiments.scalability.layout import parse_layouts
@@ -186,14 +216,21 @@ def _read_order(
         raise BadInput("--model: is for simulated layouts; add --simulate")
     if mebibytes(memory) < 1:
         raise BadInput(f"--memory: found {memory!r}; write it as 2g or 1536m")
+    if simulate and (emulate is not None or master is not None or script is not None):
+        raise BadInput("--simulate: starts no Spark; leave --emulate, --master and --topic out")
+    if script is not None and emulate is not None:
+        raise BadInput("--emulate: the slots of a script are its own; name a job of `elastream jobs`")
     events = {}
-    if not simulate:
+    if not simulate and script is None:
         events = read_event_options(option, parse_job(job), FLAGS)
     elif option:
         raise BadInput("--option: no events are made here; leave it out")
     return ScalabilityOrder(
         job=job,
-        work="simulated" if simulate else "real",
+        work="simulated" if simulate else "real" if emulate is None else "emulated",
+        slot_rps=None if emulate is None else _rate(emulate, "--emulate"),
+        master=None if master is None else _master(master),
+        script=script,
         layouts=parse_layouts(layouts) if layouts is not None else (),
         delay_s=None if delay is None else read_seconds(delay, "--delay"),
         accept_after_s=read_seconds(accept_after, "--accept-after"),
@@ -209,6 +246,36 @@ def _read_order(
         events=events,
         model=(model or job) if simulate else None,
     )
+
+
+def _read_script(
+    job: str, arguments: list[str] | None, *, topic: str | None, source: str, producer: str | None,
+    bootstrap: str | None,
+) -> ScriptOrder | None:  # fmt: skip
+    """What is run over a topic; None: the job is one of classes."""
+    if not job.endswith(".py"):
+        if topic is not None or arguments:
+            raise BadInput(f"--topic: is for a script; {job} makes its own events")
+        return None
+    if not Path(job).is_file():
+        raise BadInput(f"{job}: there is no such file; name a script, or a job as my_job.py:Class")
+    if topic is None:
+        raise BadInput(f"{job}: name the topic that it reads: --topic TOPIC; a class in it is named {job}:Class")
+    from elastream.development.kafka.finder import read_bootstrap
+    from elastream.experiments.scalability.asked import ScriptOrder
+
+    return ScriptOrder(
+        topic=topic, bootstrap=read_bootstrap(bootstrap), arguments=tuple(arguments or ()), source=source,
+        producer=producer,
+    )  # fmt: skip
+
+
+def _master(text: str) -> str:
+    from elastream.development.cluster.finder import read_master
+
+    read_master(text)
+    # A probe runs in a folder of its own.
+    return str(Path(text).absolute()) if Path(text).is_dir() else text
 
 
 def _trigger(text: str | None, default: float | None) -> float | None:

@@ -28,6 +28,17 @@ TRIGGERS_S: Mapping[str, float] = MappingProxyType({"aggregation": 60.0})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ScriptOrder:
+    """A script over a topic, and who writes the topic."""
+
+    topic: str
+    bootstrap: str
+    arguments: tuple[str, ...] = ()
+    source: str | None = None
+    producer: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ScalabilityOrder:
     """All of it, as plain values: what decides the results, and where they may be had."""
 
@@ -49,10 +60,16 @@ class ScalabilityOrder:
     """Of a worker, for each of its cores."""
     trigger_s: float | None = None
     """None: as fast as possible."""
+    slot_rps: float | None = None
+    """What slots are limited to, where they are emulated."""
     seed: int = 0
     events: Mapping[str, str] = field(default_factory=dict)
     model: str | None = None
     """Of simulated layouts."""
+    master: str | None = None
+    """A cluster that exists; None: one is started for each layout."""
+    script: ScriptOrder | None = None
+    """Somebody's script, where the job is one."""
 
     def __post_init__(self) -> None:
         for name, value in (("--accept-after", self.accept_after_s), ("--delay", self.bound_s)):
@@ -83,7 +100,7 @@ class ScalabilityOrder:
         return ProbeTerms(
             rate_rps=self.start_rps, workers=1, cores=1, delay_s=self.bound_s, processor=self.processor,
             accept_after_s=self.accept_after_s, warm_up_s=self.warm_up_s, interval_s=self.trigger_s,
-            host_cores=count_cores() if self.work != "simulated" else None,
+            host_cores=count_cores() if self.work != "simulated" and self.master is None else None,
             is_emulated=self.work == "emulated",
         )  # fmt: skip
 
@@ -93,7 +110,7 @@ class ScalabilityOrder:
         if self.work == "emulated" and not self.layouts:
             # Slots that sleep say nothing about a worker's cores.
             wanted = tuple(one for one in wanted if one.cores == 1)
-        if self.work == "simulated":
+        if self.work == "simulated" or self.master is not None:
             return wanted, ()
         why = {one: why_unfit(one, per_core=self.memory, cores=count_cores(), memory_mib=find_memory_mib(),
                               work=self.work) for one in wanted}  # fmt: skip

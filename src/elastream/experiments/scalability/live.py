@@ -28,7 +28,9 @@ from elastream.experiments.scalability.recording import ProbeRecording
 from elastream.experiments.scalability.study import ProbeRun, Show
 from elastream.journal.follower import JournalFollower
 
-JOURNAL, LOG = "journal", "driver.log"
+JOURNAL, LOG, LOAD_LOG = "journal", "driver.log", "load.log"
+# What the embedded source has made before a first look is no inheritance; sessions begin slowly.
+_INHERITED_S = 60.0
 # On a busy machine a session with its executors takes a minute; what takes longer than this does not come.
 _START_S = 240.0
 _SILENT_S = 90.0
@@ -45,18 +47,30 @@ class Application(Protocol):
     def settings(self, layout: Layout) -> Mapping[str, str]:
         """Spark's properties of its own."""
 
+    @property
+    def options(self) -> Sequence[str]:
+        """Of `elastream run`."""
+
+    def load(self, terms: ProbeTerms, folder: Path) -> list[str] | None:
+        """The command of what writes its load; None: it makes its own."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveGround:
-    """Layouts on this machine."""
+    """Layouts on this machine, or on a cluster that exists."""
 
     application: Application
     work: Work
     memory: str
+    master: str | None = None
+    """None: a cluster is started for each layout."""
 
     @contextmanager
     def open(self, layout: Layout) -> Iterator[LiveBench]:
         """A worker for each executor, with its cores and its memory."""
+        if self.master is not None:
+            yield LiveBench(self, layout, self.master)
+            return
         workers = ClusterSettings(
             workers=layout.workers, cores=layout.cores, memory=f"{layout.memory_mib(self.memory)}m"
         )
@@ -73,19 +87,26 @@ class LiveBench:
     def run(self, terms: ProbeTerms, folder: Path, show: Show) -> ProbeRun:
         """Start the application, watch it to its verdict, end it."""
         application = self._ground.application
+        # What is started stands in that folder, and is told it by name.
+        folder = folder.absolute()
         command = [*self._run_command(folder), *application.command(terms, folder)]
         with _running(command, folder, folder / LOG) as driver:
             watch = _ProbeWatch(self._ground.work, folder, pins=self._pins)
-            verdict = watch.wait_for_query(driver)
-            if verdict is None:
-                verdict = watch.follow(terms, driver, show)
+            verdict = watch.wait_for_query(driver, terms)
+            load = application.load(terms, folder)
+            if verdict is None and load is None:
+                verdict = watch.follow(terms, [driver], show)
+            elif verdict is None and load is not None:
+                with _running(load, folder, folder / LOAD_LOG) as producer:
+                    verdict = watch.follow(terms, [driver, producer], show)
+        assert verdict is not None
         return ProbeRun(verdict=verdict, recording=watch.recording, limits=watch.find_limits(verdict, terms))
 
     @property
     def _pins(self) -> int | None:
         """Cores that each executor is held to, on a machine of our own that has as many as the layout."""
         fits = self._layout.slots <= len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else False
-        return self._layout.cores if self._ground.work == "real" and fits else None
+        return self._layout.cores if self._ground.master is None and self._ground.work == "real" and fits else None
 
     def _run_command(self, folder: Path) -> list[str]:
         application, layout, workers = self._ground.application, self._layout, self._layout.workers
@@ -93,7 +114,7 @@ class LiveBench:
         return [
             sys.executable, "-m", "elastream", "run", "--quiet", "--master", self._master,
             "--executors", f"{workers}..{workers}", "--policy", "fixed", "--set", "tick_s=1",
-            "--journal", str(folder / JOURNAL),
+            "--journal", str(folder / JOURNAL), *application.options,
             *(word for key, value in conf.items() for word in ("--conf", f"{key}={value}")),
         ]  # fmt: skip
 
@@ -107,8 +128,8 @@ class _ProbeWatch:
         self._folder, self._pins, self._host = folder, pins, HostCores()
         self._limits = ProbeLimits()
 
-    def wait_for_query(self, driver: subprocess.Popen[bytes]) -> ProbeVerdict | None:
-        """Until a query is seen whose totals are known; why it cannot be measured, if none comes."""
+    def wait_for_query(self, driver: subprocess.Popen[bytes], terms: ProbeTerms) -> ProbeVerdict | None:
+        """Until a query is seen whose totals are known, and it may be measured; why it cannot be, if it cannot."""
         until_s = time.monotonic() + _START_S
         seen = ProbeRecording("real")
         while time.monotonic() < until_s:
@@ -116,7 +137,7 @@ class _ProbeWatch:
                 if tick.observation is not None:
                     seen.add(tick.observation)
             if seen.moments:
-                return None
+                return _inherited(seen, terms)
             if driver.poll() is not None:
                 words = seen.failed or _last_words(self._folder / LOG)
                 return ProbeVerdict(state="broken", reason=f"the job ended before its query had begun: {words}")
@@ -124,7 +145,7 @@ class _ProbeWatch:
         why = seen.problem or "none began"
         return ProbeVerdict(state="broken", reason=f"no query that can be measured came within {_START_S:.0f} s: {why}")
 
-    def follow(self, terms: ProbeTerms, driver: subprocess.Popen[bytes], show: Show) -> ProbeVerdict:
+    def follow(self, terms: ProbeTerms, needed: Sequence[subprocess.Popen[bytes]], show: Show) -> ProbeVerdict:
         """To the verdict."""
         verdict, seen_s = self.recording.judge(terms), time.monotonic()
         while not verdict.is_final:
@@ -136,9 +157,11 @@ class _ProbeWatch:
             show(min(1.0, self._at_s / terms.end_s))
             if verdict.is_final:
                 break
-            if driver.poll() is not None:
-                words = self.recording.failed or _last_words(self._folder / LOG)
-                return ProbeVerdict(state="broken", reason=f"the job ended: {words}")
+            ended = next((one for one in needed if one.poll() is not None), None)
+            if ended is not None:
+                what, log = ("job", LOG) if ended is needed[0] else ("producer", LOAD_LOG)
+                words = self.recording.failed or _last_words(self._folder / log)
+                return ProbeVerdict(state="broken", reason=f"the {what} ended: {words}")
             if time.monotonic() - seen_s > _SILENT_S:
                 return ProbeVerdict(state="broken", reason=f"the job has told nothing for {_SILENT_S:.0f} s")
         return verdict
@@ -166,6 +189,18 @@ class _ProbeWatch:
         if self._pins is not None:
             pin_executors([worker.pid for pool in now.pools for worker in pool.workers if worker.pid], self._pins)
         self._limits.add(now, warm_up_s)
+
+
+def _inherited(seen: ProbeRecording, terms: ProbeTerms) -> ProbeVerdict | None:
+    """A query that begins with a backlog goes on with the probe before, or with what others have written."""
+    waiting = sum(series[-1].arrived - series[-1].committed for series in seen.moments.values())
+    if waiting <= max(_INHERITED_S * terms.rate_rps, 100.0):
+        return None
+    return ProbeVerdict(
+        state="broken",
+        reason=f"its query began with a backlog of {waiting:,.0f} records: give its checkpoint a place in {{folder}}, "
+        "and begin with the latest offsets, or a topic of its own",
+    )
 
 
 @contextmanager

@@ -54,8 +54,9 @@ def _find_ground(order: ScalabilityOrder) -> tuple[ProbeGround, str]:
     if order.work == "simulated":
         ground = read_ground(order.model or order.job, trigger_s=order.trigger_s, seed=order.seed)
         return ground, f"model {ground.model.name}"
+    from elastream.development.emulated_capacity import EmulatedCapacity
     from elastream.experiments.scalability.applications import find_application
     from elastream.experiments.scalability.live import LiveGround
 
-    live = LiveGround(application=find_application(order), work=order.work, memory=order.memory)
-    return live, ""
+    live = LiveGround(application=find_application(order), work=order.work, memory=order.memory, master=order.master)
+    return live, "" if order.slot_rps is None else EmulatedCapacity(rows_per_s=order.slot_rps).note()

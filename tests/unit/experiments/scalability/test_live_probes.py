@@ -4,9 +4,9 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,13 @@ from elastream.cli import main
 from elastream.core.errors import BadInput
 from elastream.development.cluster.local_cluster import LocalCluster
 from elastream.experiments.scalability import live
-from elastream.experiments.scalability.applications import JobApplication
+from elastream.experiments.scalability.applications import (
+    JobApplication,
+    ScriptApplication,
+    check_producer,
+    find_application,
+)
+from elastream.experiments.scalability.asked import ScalabilityOrder, ScriptOrder
 from elastream.experiments.scalability.host import HostCores, pin_executors
 from elastream.experiments.scalability.layout import Layout
 from elastream.experiments.scalability.live import LiveBench, LiveGround
@@ -29,6 +35,8 @@ class Stand:
     """An application that is another program."""
 
     program: str
+    loads: str | None = None
+    options: Sequence[str] = field(default_factory=tuple)
 
     def command(self, terms: ProbeTerms, folder: Path) -> list[str]:
         return []
@@ -36,9 +44,12 @@ class Stand:
     def settings(self, layout: Layout) -> Mapping[str, str]:
         return {}
 
+    def load(self, terms: ProbeTerms, folder: Path) -> list[str] | None:
+        return None if self.loads is None else [sys.executable, "-c", self.loads]
+
 
 def bench(application: Stand, monkeypatch: pytest.MonkeyPatch) -> LiveBench:
-    ground = LiveGround(application=application, work="real", memory="2g")
+    ground = LiveGround(application=application, work="real", memory="2g", master="spark://nowhere:7077")
     made = LiveBench(ground, Layout(2, 2), "spark://nowhere:7077")
     monkeypatch.setattr(made, "_run_command", lambda folder: [sys.executable, "-c", application.program])
     return made
@@ -52,6 +63,24 @@ def test_a_job_that_dies_before_its_query_is_told_with_its_last_words(
     assert done.verdict.state == "broken"
     assert done.verdict.reason.endswith("before its query had begun: ModuleNotFoundError: no module named feast")
     assert (tmp_path / "driver.log").read_text().startswith("starting")
+
+
+def test_what_is_started_is_told_its_folder_by_a_name_that_leads_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = Path("results") / "probe"
+    folder.mkdir(parents=True)
+    stand = bench(Stand("print('no query here')"), monkeypatch)
+    told: list[Path] = []
+
+    def run_command(given: Path) -> list[str]:
+        told.append(given)
+        return [sys.executable, "-c", "pass"]
+
+    monkeypatch.setattr(stand, "_run_command", run_command)
+    assert stand.run(TERMS, folder, lambda share: None).verdict.state == "broken"
+    assert told == [tmp_path / folder]
 
 
 def test_a_job_without_a_query_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,6 +137,20 @@ def test_a_job_gets_its_events_at_the_rate_with_a_partition_for_each_slot(tmp_pa
         JobApplication(job="wordcount", events={"nonsense": "1"}).check(TERMS)
 
 
+def test_a_script_and_a_producer_are_told_rate_folder_and_topic(tmp_path: Path) -> None:
+    order = ScalabilityOrder(
+        job="my_job.py", work="real",
+        script=ScriptOrder(topic="clicks", bootstrap="h:9092", arguments=("--checkpoint", "{folder}/checkpoint"),
+                           producer="make --rate {rate} --to {topic}@{bootstrap}"),
+    )  # fmt: skip
+    application = find_application(order)
+    assert isinstance(application, ScriptApplication)
+    assert application.command(TERMS, tmp_path)[1:] == ["--checkpoint", f"{tmp_path}/checkpoint"]
+    assert application.load(TERMS, tmp_path) == ["make", "--rate", "2000", "--to", "clicks@h:9092"]
+    with pytest.raises(BadInput, match="must say where the rate goes"):
+        check_producer("make --fast")
+
+
 def test_cores_of_the_host_are_those_that_were_busy(tmp_path: Path) -> None:
     host = HostCores(tmp_path)
     assert host.read(0.0) is None
@@ -132,6 +175,9 @@ def test_an_executor_is_held_to_as_many_cores_as_its_layout_has() -> None:
 @pytest.mark.parametrize(
     ("call", "told"),
     [
+        (["wordcount", "--simulate", "--emulate", "2k"], "--simulate: starts no Spark"),
+        (["wordcount", "--topic", "clicks"], "--topic: is for a script"),
+        (["nowhere.py", "--topic", "clicks"], "nowhere.py: there is no such file"),
         (["wordcount", "--model", "enrich"], "--model: is for simulated layouts"),
         (["wordcount", "--layouts", "64x64"], "none fits this machine: 64x64: needs"),
         (["wordcount", "--layouts", "1x1", "--memory", "1g"], "is too small to start; give more --memory"),
