@@ -7,6 +7,7 @@ import pytest
 
 from elastream.cli import main
 from elastream.experiments.run_folder import find_journal
+from elastream.journal.format import SCHEMA
 from elastream.simulator.microbatch.model import ApplicationModel
 from elastream.simulator.model_file import read_model
 from tests.terminal import run_on_terminal
@@ -52,7 +53,7 @@ def test_what_no_model_can_be_made_of_is_refused_in_a_line(tmp_path: Path, capsy
     assert "its queries have no batches (dataflow); only runs of a micro-batch engine can be calibrated on" in told
     file = next(find_journal(short).glob("journal-*.jsonl"))
     first, rest = file.read_text(encoding="utf-8").split("\n", 1)
-    file.write_text(first.replace('"schema":3', '"schema":9', 1) + "\n" + rest, encoding="utf-8")
+    file.write_text(first.replace(f'"schema":{SCHEMA}', '"schema":9', 1) + "\n" + rest, encoding="utf-8")
     assert "written with journal schema 9, this Elastream" in refused(capsys, "calibrate", str(short), code=1)
     file.write_text(first[:40], encoding="utf-8")
     assert "not one complete line; nothing was recorded" in refused(capsys, "calibrate", str(short), code=1)

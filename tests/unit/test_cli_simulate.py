@@ -91,7 +91,7 @@ def test_options_reach_the_simulation(capsys: pytest.CaptureFixture[str]) -> Non
     assert (found["slots_per_worker"], found["tick_s"], found["trigger_s"]) == (2, 10, None)
     assert found["slo"] == {"delay_s": 45.0, "share": 0.99}
     assert found["guards"] == {"cool_down": {"after_s": 300, "mode": "blocking"}}
-    assert found["faults"] == [{"fault": "worker-loss", "at_s": 120, "workers": 1}]
+    assert found["faults"] == [{"fault": "worker-loss", "at_s": 120, "every_s": None, "workers": 1}]
     assert len(found["runs"]) == 1
 
 

@@ -22,7 +22,17 @@ from elastream.experiments.statistics import ConfidenceInterval, Estimate
 from elastream.experiments.store.folder import RunStore
 
 ROOT = Path(__file__).parents[3]
-PLANS = sorted(file for file in (ROOT / "experiments").glob("*/*.yaml") if file.name != "common.yaml")
+FILES = sorted((ROOT / "experiments").glob("*/*.yaml"))
+
+
+def is_part(file: Path) -> bool:
+    """Whether it is what plans beside it share, and none of its own."""
+    others = [one.read_text(encoding="utf-8") for one in FILES if one.parent == file.parent and one != file]
+    is_named = any(re.search(rf"\b{re.escape(file.name)}", text) for text in others)
+    return is_named and not re.search("^about:", file.read_text(encoding="utf-8"), re.MULTILINE)
+
+
+PLANS = [file for file in FILES if not is_part(file)]
 LATENCY = PublishedNumber(title="latency, s", tolerance=0.25, floor=5.0)
 
 

@@ -206,23 +206,26 @@ def _inherited(seen: ProbeRecording, terms: ProbeTerms) -> ProbeVerdict | None:
 @contextmanager
 def _running(command: Sequence[str], folder: Path, log: Path) -> Iterator[subprocess.Popen[bytes]]:
     """A process with all that it starts; ended as by Ctrl-C, and for good if it does not listen."""
+    # What was printed before an error is to stand before it: its last words are told.
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     with log.open("wb") as out:
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, cwd=folder, start_new_session=True
-        )
+            command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, cwd=folder, env=environment,
+            start_new_session=True,
+        )  # fmt: skip
         try:
             yield process
         finally:
             _end(process)
 
 
-def _end(process: subprocess.Popen[bytes], wait_s: float = _END_S) -> None:
+def _end(process: subprocess.Popen[bytes]) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         if process.poll() is not None:
             break
         process.send_signal(number)
         with suppress(subprocess.TimeoutExpired):
-            process.wait(wait_s)
+            process.wait(_END_S)
     # Its JVM and whatever else it has started share its group.
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
