@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib.resources import files
 from pathlib import Path
 
 from elastream.core.errors import BadInput
@@ -15,10 +14,10 @@ from elastream.experiments.fidelity.predictors import find_typical
 from elastream.experiments.fidelity.sentences import WORDS, tell_goals, tell_naive, tell_slots
 from elastream.experiments.fidelity.study import MODELS, RESULT, SIMULATOR, SPARK, FidelityResult
 from elastream.experiments.fidelity.verdict import NAMES, QUANTITIES, FidelityVerdict, Name
+from elastream.experiments.report.document import make_report_document
 from elastream.experiments.report.tables import Cell, ReportTable, draw_table, number_cell, text_cell
 from elastream.render import marks
-from elastream.render.document import make_document
-from elastream.render.html import Html, element, joined
+from elastream.render.html import Html, element
 from elastream.render.marks import AxisMark
 from elastream.render.strip import Curve, Strip, TimeAxis, drawn, time_axis
 from elastream.render.units import compact, seconds
@@ -39,20 +38,14 @@ def write_fidelity_page(result: FidelityResult, file: Path) -> Path:
 def make_fidelity_page(result: FidelityResult) -> str:
     """The file's text."""
     title = sanitizer().line(f"How far the simulator is off: {result.name}")
-    body = joined([
+    return make_report_document(title, [
         _head(result, title),
         _errors(result),
         *(_section(f"run-{number}", one, "") for number, one in enumerate(result.verdicts)),
         *(_section(f"own-{number}", one, ": the run that calibrates, by its own model")
           for number, one in enumerate(result.own)),
         _source(result),
-        element("footer", "Made by Elastream. What a run does not know is empty, and never 0."),
     ])  # fmt: skip
-    style, script = (
-        files("elastream.experiments.report").joinpath(name).read_text(encoding="utf-8")
-        for name in ("report.css", "report.js")
-    )
-    return make_document(title, body, style=style, script=script)
 
 
 def _head(result: FidelityResult, title: str) -> Html:

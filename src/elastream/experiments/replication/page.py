@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from importlib.resources import files
 
 from elastream.experiments.replication.account import Account, Chapter
 from elastream.experiments.replication.scoring import Claim, TableScore, add_up
@@ -15,9 +14,9 @@ from elastream.experiments.replication.text import (
     tell_value,
     tell_verdict,
 )
+from elastream.experiments.report.document import make_report_document
 from elastream.experiments.report.tables import Cell, ReportTable, draw_table, text_cell
-from elastream.render.document import make_document
-from elastream.render.html import Html, element, joined
+from elastream.render.html import Html, element
 from elastream.render.marks import AxisMark
 from elastream.render.told_and_found import ToldAndFound, draw_told_and_found
 
@@ -26,7 +25,7 @@ POWERS = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0, 10_000.0)
 
 def make_page(account: Account) -> str:
     """The file's text."""
-    body = joined([
+    return make_report_document(account.document, [
         element(
             "header",
             element("h1", account.document),
@@ -35,13 +34,7 @@ def make_page(account: Account) -> str:
               for one in account.chapters if any(score.is_told for score in one.scores)),
         ),
         *(_draw_chapter(account, number, one) for number, one in enumerate(account.chapters)),
-        element("footer", "Made by Elastream. What a run does not know is empty, and never 0."),
     ])  # fmt: skip
-    style, script = (
-        files("elastream.experiments.report").joinpath(name).read_text(encoding="utf-8")
-        for name in ("report.css", "report.js")
-    )
-    return make_document(account.document, body, style=style, script=script)
 
 
 def _draw_chapter(account: Account, number: int, chapter: Chapter) -> Html:

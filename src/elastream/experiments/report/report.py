@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.resources import files
 
 from elastream.core.sanitizer import sanitizer
 from elastream.experiments.report.checklist import check_items, draw_checklist, spell_count
 from elastream.experiments.report.choice import choose_runs
 from elastream.experiments.report.contents import Contents
 from elastream.experiments.report.delays import draw_delays
+from elastream.experiments.report.document import make_report_document
 from elastream.experiments.report.drawn_run import draw_multiple, draw_strips, read_drawn
 from elastream.experiments.report.front import draw_front
 from elastream.experiments.report.heat import draw_heat
@@ -24,7 +24,6 @@ from elastream.experiments.report.tables import (
     query_situations,
     situation_table,
 )
-from elastream.render.document import make_document
 from elastream.render.html import Html, element, joined
 
 
@@ -32,7 +31,7 @@ def make_report(contents: Contents, *, run: str | None = None) -> str:
     """The report as text; `run` names one that is to be drawn."""
     overview = stand(contents.comparison.contests)
     title = sanitizer().line(contents.name)
-    body = joined([
+    return make_report_document(title, [
         _head(contents, overview, title),
         _front(contents, overview),
         _situations(contents, overview),
@@ -40,12 +39,7 @@ def make_report(contents: Contents, *, run: str | None = None) -> str:
         _delays(contents, overview),
         _sensitivities(contents, overview),
         _section("Can this be repeated?", draw_checklist(check_items(contents, overview))),
-        element("footer", "Made by Elastream. What a run does not know is empty, and never 0."),
     ])  # fmt: skip
-    style, script = (
-        files(__package__).joinpath(name).read_text(encoding="utf-8") for name in ("report.css", "report.js")
-    )
-    return make_document(title, body, style=style, script=script)
 
 
 def _head(contents: Contents, overview: Overview, title: str) -> Html:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib.resources import files
 from pathlib import Path
 
 from elastream.core.errors import BadInput
 from elastream.core.sanitizer import sanitizer
+from elastream.experiments.report.document import make_report_document
 from elastream.experiments.report.tables import ReportTable, draw_table, number_cell, text_cell
 from elastream.experiments.scalability.laws import TITLES
 from elastream.experiments.scalability.probe import ProbeMoment
@@ -19,8 +19,7 @@ from elastream.experiments.scalability.shape import ShapeScore
 from elastream.experiments.scalability.store import ASKED, PAGE, RESULT, StoredProbe
 from elastream.experiments.scalability.study import LayoutResult
 from elastream.render import marks
-from elastream.render.document import make_document
-from elastream.render.html import Html, element, joined
+from elastream.render.html import Html, element
 from elastream.render.law_plot import MeasuredPoint, PlottedLine, draw_law_plot
 from elastream.render.marks import AxisMark
 from elastream.render.strip import Curve, Strip, TimeAxis, drawn, time_axis
@@ -44,7 +43,7 @@ def make_scalability_page(result: ScalabilityResult) -> str:
     """The file's text."""
     title = sanitizer().line(f"How far {result.job} scales")
     curves = result.curves
-    body = joined([
+    return make_report_document(title, [
         _head(result, title),
         *(_curve_section(curve, result.search.precision) for curve in curves),
         _efficiency(curves) if curves else None,
@@ -53,13 +52,7 @@ def make_scalability_page(result: ScalabilityResult) -> str:
         element("section", element("h2", "Probes"),
                 *(_layout_section(one) for one in result.results), aria_label="Probes"),
         _source(result),
-        element("footer", "Made by Elastream. What a run does not know is empty, and never 0."),
     ])  # fmt: skip
-    style, script = (
-        files("elastream.experiments.report").joinpath(name).read_text(encoding="utf-8")
-        for name in ("report.css", "report.js")
-    )
-    return make_document(title, body, style=style, script=script)
 
 
 def _head(result: ScalabilityResult, title: str) -> Html:

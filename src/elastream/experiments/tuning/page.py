@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.resources import files
 from pathlib import Path
 
 from elastream.core.sanitizer import sanitizer
 from elastream.experiments.comparison import COST, KEPT
 from elastream.experiments.report.checklist import draw_checklist
+from elastream.experiments.report.document import make_report_document
 from elastream.experiments.report.front import NINES, place_share
 from elastream.experiments.report.tables import (
     Cell,
@@ -23,8 +23,7 @@ from elastream.experiments.tuning.score import Score
 from elastream.experiments.tuning.search import require_search
 from elastream.experiments.tuning.words import answer, paste
 from elastream.render import marks
-from elastream.render.document import make_document
-from elastream.render.html import Html, element, joined
+from elastream.render.html import Html, element
 from elastream.render.marks import AxisMark
 from elastream.render.scatter import Dot, Scatter, draw_scatter
 
@@ -35,7 +34,7 @@ def make_tuning_page(tuning: Tuning, folder: Path) -> str:
     """The file's text."""
     title = sanitizer().line(f"{tuning.plan.name}: settings")
     searched = [one for one in tuning.policies if one.is_searched]
-    body = joined([
+    return make_report_document(title, [
         element(
             "header",
             element("h1", title),
@@ -45,13 +44,7 @@ def make_tuning_page(tuning: Tuning, folder: Path) -> str:
         _section("On loads that were tuned on, and on others", _explain(tuning), draw_table(_fold_table(tuning))),
         *(_draw_policy(number, one) for number, one in enumerate(searched)),
         _section("Can this be repeated?", draw_checklist(_check_items(tuning, folder))),
-        element("footer", "Made by Elastream. What a run does not know is empty, and never 0."),
     ])  # fmt: skip
-    style, script = (
-        files("elastream.experiments.report").joinpath(name).read_text(encoding="utf-8")
-        for name in ("report.css", "report.js")
-    )
-    return make_document(title, body, style=style, script=script)
 
 
 def _draw_answer(tuning: Tuning, one: TunedPolicy) -> list[Html]:
