@@ -670,14 +670,14 @@ MUTANTS = (
     Mutant(
         fault="a plan shrinks to sizes that will not keep up",
         file="src/elastream/policies/foresight/plan.py",
-        before="fewer = np.where(may_shrink[None, :, None], fewer, _NEVER)",
-        after="fewer = np.where(True, fewer, _NEVER)",
+        before="np.where(may_shrink, prices.change, _NEVER)",
+        after="np.where(True | may_shrink, prices.change, _NEVER)",
         test="tests/unit/policies/test_foresight_plan.py::test_what_will_not_keep_up_is_not_shrunk_to_however_cheap",
     ),
     Mutant(
         fault="executors that are asked for work in the same step",
         file="src/elastream/policies/foresight/plan.py",
-        before="stay.cost(_least_above(values + paid + prices.change))",
+        before="stay.cost(_least_above(values + (paid + prices.change)))",
         after="_least_above(stay.cost(values) + paid + prices.change)",
         test="tests/unit/policies/test_foresight_plan.py::test_no_path_of_sizes_is_cheaper_than_the_plan",
     ),

@@ -96,6 +96,8 @@ def _with_sound_readings(now: Observation, oldest: float, newest: float) -> Obse
             return items if any(map(is_not, items, value)) else value
         kind: object = type(value)
         names = _parts(kind)
+        if not names:
+            return value
         changed = {name: sound for name in names if (sound := cleaned(part := getattr(value, name))) is not part}
         # What is sound as it is need not be built anew, and that is most of it.
         return replace(value, **changed) if changed else value

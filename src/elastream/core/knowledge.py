@@ -306,6 +306,8 @@ class Knowledge:
             # more of the same is done on the way.
             if grew.setdefault(action.pool, action.grows) != action.grows:
                 pools.pop(action.pool, None)
+            if not pools:
+                return
             pool = pools.get(action.pool)
             if pool is not None and action.done_s is None and action.reached(pool):
                 action.done_s = now.at_s

@@ -228,7 +228,7 @@ def test_two_batches_in_a_row_that_take_twice_as_long_are_another_job_and_one_is
     assert twice is not None
 
     def batch_s(model: learning.BatchModel) -> float:
-        return model.stretch * model.cost.slot_s(10_000) * learning.wave_share(usual[-1][1], 4)
+        return model.stretch * model.cost.slot_s(10_000) * learning.wave_share(learning.waves_of(usual[-1][1]), 4)
 
     assert batch_s(once) == pytest.approx(batch_s(before), rel=0.1)
     assert batch_s(twice) == pytest.approx(2 * batch_s(before), rel=0.1)

@@ -95,7 +95,8 @@ def _plant(
     """What batches take at each size of the pool that is worth having, beside slots that are busy for others."""
     every = range(max(1, pool.min_workers), max(1, pool.max_workers) + 1)
     slots = {size: max(1, round(size * pool.slots_per_worker - others)) for size in every}
-    shares = {size: learning.wave_share(query, slots[size], taste.without) for size in every}
+    stages = learning.waves_of(query, taste.without)
+    shares = {size: learning.wave_share(stages, slots[size]) for size in every}
     ready = min(max(pool.ready, every[0]), every[-1])
     sizes = thin(distinct(list(shares), list(shares.values()), (pool.wanted, ready)), pool.wanted)
     waves = np.array([shares[size] for size in sizes]) * model.stretch

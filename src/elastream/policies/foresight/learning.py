@@ -9,7 +9,8 @@ another job (new code, new data), and only what came since then counts. Of a con
 from __future__ import annotations
 
 import math
-from statistics import median, stdev
+from collections.abc import Sequence
+from statistics import median
 from typing import Any, NamedTuple
 
 from elastream.core.decision import Json
@@ -18,7 +19,7 @@ from elastream.estimators.batch_cost import BatchCost
 from elastream.estimators.batch_history import find_cost, with_batch
 from elastream.estimators.outlook import RateOutlook
 from elastream.estimators.steps import Steps
-from elastream.estimators.waves import stages_of, task_time_s
+from elastream.estimators.waves import Stage, stages_of, task_time_s
 from elastream.policies.foresight import capacity
 
 State = dict[str, Any]
@@ -231,9 +232,13 @@ def _wall(batch: FinishedBatch, slots: int) -> list[list[float]]:
     return [[batch.rows, batch.duration_s - batch.driver_s, batch.driver_s, slots]]
 
 
-def wave_share(query: Query, slots: int, without: str = "nothing") -> float:
-    """Time of its tasks on so many slots, over that on one slot that is always busy."""
-    stages = stages_of(query) if without != "waves" else ()
+def waves_of(query: Query, without: str = "nothing") -> Sequence[Stage]:
+    """How its batches are cut into tasks; empty where that is not known, or not to be known."""
+    return stages_of(query) if without != "waves" else ()
+
+
+def wave_share(stages: Sequence[Stage], slots: int) -> float:
+    """Time of tasks on so many slots, over that on one slot that is always busy."""
     return task_time_s(1.0, stages, slots) if stages else 1.0 / slots
 
 
@@ -244,10 +249,11 @@ def batch_model(state: State, query: Query, now_s: float | None = None, without:
         return None
     drivers = [driver_s for _, _, driver_s, _ in state["walls"]]
     driver_s = median(drivers) if drivers else _FIRST_DRIVER_S
+    stages = waves_of(query, without)
     ratios = [
         math.log(taken_s / expected_s)
         for rows, taken_s, _, slots in state["walls"]
-        if (expected_s := cost.slot_s(rows) * wave_share(query, int(slots), without)) > 0 and taken_s > 0
+        if (expected_s := cost.slot_s(rows) * wave_share(stages, int(slots))) > 0 and taken_s > 0
     ]
     stretch, noise = _FIRST_STRETCH, _FIRST_NOISE
     if ratios:
@@ -265,7 +271,8 @@ def _overdue(state: State, query: Query, cost: BatchCost, driver_s: float, now_s
     running, began = query.running, state["running"]
     if now_s is None or running is None or not running.rows or began is None or began[0] != running.id or not began[1]:
         return None
-    taken_s, expected_s = now_s - running.started_s - driver_s, cost.slot_s(running.rows) * wave_share(query, began[1])
+    taken_s = now_s - running.started_s - driver_s
+    expected_s = cost.slot_s(running.rows) * wave_share(waves_of(query), began[1])
     return math.log(taken_s / expected_s) if taken_s > 0 and expected_s > 0 else None
 
 
@@ -278,9 +285,15 @@ def _since_break(ratios: list[float], overdue: float | None) -> list[float]:
     told = ratios if overdue is None else [*ratios, overdue]
     for begin in range(_LEAST_BEFORE, len(told) - _BREAK_BATCHES + 1):
         before, since = told[:begin], told[begin:]
-        if min(since) - median(before) > max(math.log(_BREAK), _BREAK_DEVIATIONS * stdev(before)):
+        if min(since) - median(before) > max(math.log(_BREAK), _BREAK_DEVIATIONS * _deviation(before)):
             return since
     return ratios if overdue is None else _since_break(ratios, None)
+
+
+def _deviation(values: list[float]) -> float:
+    """The standard deviation of a sample. That of the standard library is exact, and a hundred times slower."""
+    mean = math.fsum(values) / len(values)
+    return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
 
 
 def _scatter(ratios: list[float]) -> float:

@@ -90,6 +90,7 @@ def plan(
     ages = np.linspace(0.0, _MOST_AGE * bound_s, _AGES)
     unit_s = float(ages[1])
     paid = (plant.sizes * step_s)[None, :, None]
+    fewer_cost = np.where(may_shrink, prices.change, _NEVER)[None, :, None]
     values = prices.work / 2 * ages * phases[-1].rps[:, None, None] + np.zeros((1, len(plant.sizes), 1))
     ends = [round(phase.until_s / step_s) for phase in phases]
     for phase, end, begin in reversed(list(zip(phases, ends, [0, *ends[:-1]], strict=True))):
@@ -104,13 +105,13 @@ def plan(
                 moves = _moves(plant, ages, came, phase, step_s, prices.late, unit_s)
             stay, grow, shrink = moves
             kept = stay.cost(values) + paid
-            fewer = (kept if shrink is None else shrink.cost(values) + paid) + prices.change
-            fewer = np.where(may_shrink[None, :, None], fewer, _NEVER)
+            fewer = (kept if shrink is None else shrink.cost(values) + paid) + fewer_cost
             # Workers that come are paid at once and work from the next step on; a stop is over within its step.
-            more = stay.cost(_least_above(values + paid + prices.change)) if grow is None else _least_above(
-                grow.cost(values) + paid + prices.change
+            more = stay.cost(_least_above(values + (paid + prices.change))) if grow is None else _least_above(
+                grow.cost(values) + (paid + prices.change)
             )  # fmt: skip
-            values = np.minimum(np.minimum(kept, more), _least_below(fewer))
+            values = np.minimum(kept, more, out=more)
+            np.minimum(values, _least_below(fewer), out=values)
     return PlannedCosts(values, unit_s, phases[-1].until_s, float(plant.sizes[-1]))
 
 
@@ -144,26 +145,36 @@ class _Move:
 
     def __init__(self, step: PlantStep, price: float, unit_s: float) -> None:
         low, self._part = _place(step.age_s, unit_s)
-        *_, loads, sizes, _ = low.shape
+        _, loads, sizes, _ = low.shape
         self._low = low + (np.arange(loads * sizes) * _AGES).reshape(1, loads, sizes, 1)
+        self._high = self._low + 1
         self._often = HOW_OFTEN[low.shape[0]]
-        self._late = price * np.tensordot(HOW_OFTEN[step.late.shape[0]], step.late, 1)
+        self._late = price * _mean(HOW_OFTEN[step.late.shape[0]], step.late)
 
     def cost(self, values: Floats) -> Floats:
         """What is late in it, and what comes after it."""
         flat = values.ravel()
-        low = flat.take(self._low)
-        after: Floats = self._late + np.tensordot(self._often, low + (flat.take(self._low + 1) - low) * self._part, 1)
-        return after
+        low, after = flat.take(self._low), flat.take(self._high)
+        after -= low
+        after *= self._part
+        after += low
+        return self._late + _mean(self._often, after)
+
+
+def _mean(often: Floats, outcomes: Floats) -> Floats:
+    """Over what may come of a step, the first axis."""
+    mean: Floats = (often @ outcomes.reshape(len(often), -1)).reshape(outcomes.shape[1:])
+    return mean
 
 
 def _least_above(values: Floats) -> Floats:
     """For each size the least of all larger ones."""
-    least = np.minimum.accumulate(values[:, ::-1], axis=1)[:, ::-1]
-    return np.concatenate([least[:, 1:], np.full_like(least[:, :1], _NEVER)], axis=1)
+    return _least_below(values[:, ::-1])[:, ::-1]
 
 
 def _least_below(values: Floats) -> Floats:
     """For each size the least of all smaller ones."""
-    least = np.minimum.accumulate(values, axis=1)
-    return np.concatenate([np.full_like(least[:, :1], _NEVER), least[:, :-1]], axis=1)
+    least = np.empty_like(values)
+    least[:, 0] = _NEVER
+    np.minimum.accumulate(values[:, :-1], axis=1, out=least[:, 1:])
+    return least

@@ -94,7 +94,7 @@ class BatchPlant:
         next_s = np.maximum(takes_s, self.trigger_s)
         batches = dt_s / np.maximum(np.maximum(before_s, takes_s), _TINY_S)
         more = np.maximum(batches - 1, 0.0)
-        power = np.maximum(growth, 1e-9) ** more
+        power = np.exp(np.log(np.maximum(growth, 1e-9)) * more)
         short = 1 - growth
         level = np.abs(short) < 1e-4
         summed = np.where(level, more, (1 - power) / np.where(level, 1.0, short))
@@ -142,10 +142,15 @@ class BatchPlant:
         """Share of the records of a batch that is late: the oldest waited for `age_s`, the youngest has just come."""
         span_s = np.maximum(age_s, _TINY_S)
         over_s = age_s - self.bound_s
-        late = np.zeros(np.broadcast_shapes(age_s.shape, takes_s.shape))
+        over, takes = over_s / span_s, takes_s / span_s
+        late: Floats = _WORSE / self.bound_s * np.maximum(0.0, over_s + takes_s)
         for factor, share in zip(np.exp(self.noise * _DEVIATIONS), _HOW_OFTEN, strict=True):
-            late += share * np.clip((over_s + takes_s * factor) / span_s, 0.0, 1.0)
-        late += _WORSE * np.maximum(0.0, over_s + takes_s) / self.bound_s
+            # In place, and with no call of what is slow on small arrays: this is a third of a decision.
+            part = takes * (share * factor)
+            part += share * over
+            np.maximum(part, 0.0, out=part)
+            np.minimum(part, share, out=part)
+            late += part
         return late
 
 
