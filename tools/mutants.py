@@ -36,6 +36,14 @@ class Mutant:
 
 MUTANTS = (
     Mutant(
+        fault="what a policy imports from its neighbours may change without its runs becoming stale",
+        file="src/elastream/experiments/store/used_parts.py",
+        before="wanted += [used for file in files_of(place) for used in _used(file)]",
+        after="wanted += []",
+        test="tests/unit/experiments/test_used_parts.py"
+        "::test_a_policy_counts_for_whoever_imports_it_and_for_nobody_else",
+    ),
+    Mutant(
         fault="anybody's page can make a page's server simulate",
         file="src/elastream/service/what_if.py",
         before="        check_origin(request)\n",

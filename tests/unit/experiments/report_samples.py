@@ -29,7 +29,7 @@ def store_run(
 ) -> Identity:
     """A run of twenty ticks, in which 4, 6 and then 3 workers would have been needed."""
     digits = sha256(f"{policy} {workload} {seed}".encode()).hexdigest()[:EXPERIMENT_DIGITS]
-    identity = Identity(digits, code or name_code("simulator", []))
+    identity = Identity(digits, code or name_code("simulator", parse_policy(policy).name, []))
     labels = {"model": "enrich", "workload": workload, "policy": policy}
     numbers: dict[str, object] = {"error": error}
     if error is None:

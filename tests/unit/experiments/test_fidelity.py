@@ -195,10 +195,10 @@ def test_real_work_and_limited_slots_are_judged_by_models_of_their_own(tmp_path:
 
 
 def test_a_simulator_that_was_mended_leaves_runs_on_executors_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = {platform: identity.digest_code(platform) for platform in ("simulator", "live")}
+    before = {platform: identity.digest_code(platform, "threshold") for platform in ("simulator", "live")}
     monkeypatch.setitem(identity.OWN, "simulator", identity.OWN["simulator"][1:])
     identity.digest_code.cache_clear()
-    after = {platform: identity.digest_code(platform) for platform in ("simulator", "live")}
+    after = {platform: identity.digest_code(platform, "threshold") for platform in ("simulator", "live")}
     identity.digest_code.cache_clear()
     assert before["live"] == after["live"]
     assert before["simulator"] != after["simulator"]

@@ -71,7 +71,7 @@ def test_runs_of_older_code_are_stale_and_run_again(
     store: RunStore, cases: Sequence[Case], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ran(store, cases[:1])
-    monkeypatch.setattr("elastream.experiments.store.identity.digest_code", lambda platform: "newer")
+    monkeypatch.setattr("elastream.experiments.store.identity.digest_code", lambda platform, policy: "newer")
     assert [one.state for one in find_status(store, cases[:2])] == ["stale", "missing"]
     assert ran(store, cases[:1]) == 1
 

@@ -63,9 +63,11 @@ class StoredRun:
     @property
     def state_now(self) -> StateNow:
         """Its state, or that it is whole and was run by older code. Nothing is imported to tell it."""
-        platform = "live" if "job" in self.document.get("what", {}).get("subject", {}) else "simulator"
+        what = self.document.get("what", {})
+        platform = "live" if "job" in what.get("subject", {}) else "simulator"
         files = [Path(file) for file in self.document.get("code_files", [])]
-        is_old = self.state == "finished" and name_code(platform, files) != self.identity.code
+        policy = str(what.get("policy", {}).get("name"))
+        is_old = self.state == "finished" and name_code(platform, policy, files) != self.identity.code
         return "stale" if is_old else self.state
 
     @property

@@ -1,7 +1,8 @@
 """What an experiment is called on disk: a hash of what is run, and one of the code that decides what comes of it.
 
 Equal hashes mean equal results, so that nothing is run twice; a folder with another hash of the code is stale. Whole
-rooms count as that code: a run that is repeated in vain costs less than one that is wrongly believed.
+rooms count as that code, but for those whose parts stand side by side (`used_parts`): a run that is repeated in vain
+costs less than one that is wrongly believed, and a policy that was mended says nothing of the others.
 """
 
 from __future__ import annotations
@@ -17,16 +18,15 @@ from typing import Any
 from elastream.core.input_file import MOST_BYTES, open_input
 from elastream.experiments.experiment import Experiment, SimulatedModel
 from elastream.experiments.store.foreign_code import find_foreign_code
+from elastream.experiments.store.used_parts import ROOT, find_used_parts
 from elastream.workloads import parse_workload
 from elastream.workloads.trace import find_traces
 from elastream.workloads.tracefile import find_file, is_recording
 
-ROOT = Path(__file__).parent.parent.parent
 DECIDING = (
-    "config", "core", "estimators", "evaluation", "events", "loop", "policies", "registry", "workloads",
-    "experiments/store/tables.py",
+    "config", "core", "evaluation", "events", "loop", "registry", "workloads", "experiments/store/tables.py",
 )  # fmt: skip
-"""Rooms and files, for every platform."""
+"""Rooms and files, for every platform and policy."""
 OWN = {
     "simulator": ("simulator", "experiments/simulated.py", "experiments/demand.py", "experiments/optimum"),
     "live": (
@@ -55,13 +55,13 @@ def identify(experiment: Experiment) -> Identity:
     plain = _without_spelling(experiment.as_json())
     inputs = [_digest_file(path) for _, path in find_inputs(experiment)]
     text = json.dumps([_named_by_content(plain, experiment), inputs], sort_keys=True)
-    code = name_code(experiment.platform, find_foreign_code(experiment))
+    code = name_code(experiment.platform, experiment.policy.name, find_foreign_code(experiment))
     return Identity(sha256(text.encode()).hexdigest()[:EXPERIMENT_DIGITS], code)
 
 
-def name_code(platform: str, foreign: Iterable[Path]) -> str:
+def name_code(platform: str, policy: str, foreign: Iterable[Path]) -> str:
     """The code as it is now: ours, and the files of others that a run takes part of."""
-    code = sha256(digest_code(platform).encode())
+    code = sha256(digest_code(platform, policy).encode())
     for file in foreign:
         code.update(_digest_foreign(file))
     return code.hexdigest()[:CODE_DIGITS]
@@ -76,10 +76,11 @@ def parse_identity(name: str) -> Identity | None:
 
 
 @cache
-def digest_code(platform: str) -> str:
-    """The code that decides what comes of a run on a platform."""
+def digest_code(platform: str, policy: str) -> str:
+    """The code that decides what comes of a run of a policy on a platform."""
     digest = sha256()
-    for path in sorted(file for place in (*DECIDING, *OWN[platform]) for file in _files(ROOT / place)):
+    whole = [file for place in (*DECIDING, *OWN[platform]) for file in _files(ROOT / place)]
+    for path in sorted({*whole, *find_used_parts(policy, (file for file in whole if file.suffix == ".py"))}):
         digest.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
 

@@ -13,7 +13,8 @@ from pathlib import Path
 from elastream.core.module_search import searched_folders
 from elastream.experiments.experiment import Experiment
 from elastream.experiments.store.foreign_code import find_foreign_code
-from elastream.experiments.store.identity import ROOT, find_inputs
+from elastream.experiments.store.identity import find_inputs
+from elastream.experiments.store.used_parts import ROOT
 
 ALONG = ("yaml",)
 """Packages of Python alone that simulated runs read models with, and executors may lack."""
