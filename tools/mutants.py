@@ -36,6 +36,13 @@ class Mutant:
 
 MUTANTS = (
     Mutant(
+        fault="workers are too many where nobody knows how many were needed",
+        file="src/elastream/experiments/report/drawn_run.py",
+        before="judged = [None if b is None else a for",
+        after="judged = [a for",
+        test="tests/unit/experiments/test_report.py::test_where_nobody_knows_what_was_needed_no_worker_is_too_many",
+    ),
+    Mutant(
         fault="what a policy imports from its neighbours may change without its runs becoming stale",
         file="src/elastream/experiments/store/used_parts.py",
         before="wanted += [used for file in files_of(place) for used in _used(file)]",

@@ -26,8 +26,10 @@ def store_run(
     error: str | None = None,
     ready: int = 4,
     code: str | None = None,
+    slow: float = 1.0,
+    needs: bool = True,
 ) -> Identity:
-    """A run of twenty ticks, in which 4, 6 and then 3 workers would have been needed."""
+    """A run of twenty ticks, in which 4, 6 and then 3 workers would have been needed, if that is known."""
     digits = sha256(f"{policy} {workload} {seed}".encode()).hexdigest()[:EXPERIMENT_DIGITS]
     identity = Identity(digits, code or name_code("simulator", parse_policy(policy).name, []))
     labels = {"model": "enrich", "workload": workload, "policy": policy}
@@ -38,7 +40,7 @@ def store_run(
             "records_within_slo": kept,
             "slo_kept": None if kept is None else kept >= 0.99,
             "delay_p50_s": 0.5 * cost,
-            "delay_p95_s": 10.0 * cost,
+            "delay_p95_s": 10.0 * cost * slow,
             "delay_p99_s": 12.0 * cost,
             "delay_max_s": 20.0 * cost,
         }
@@ -54,7 +56,7 @@ def store_run(
             "delay_p95_s": 2.0 + max(0, one - ready),
             "wanted": ready,
             "ready": ready,
-            "demand": one,
+            "demand": one if needs else None,
             "within_slo": one <= ready,
         }
         for n, one in enumerate(needed)

@@ -57,6 +57,20 @@ def test_one_repetition_names_no_winner(tmp_path: Path) -> None:
     assert answer(overview_of(tmp_path)).endswith("but no difference is shown: one repetition has no interval.")
 
 
+def test_where_nothing_was_promised_it_is_told_how_late_the_cheapest_is(tmp_path: Path) -> None:
+    for seed in range(4):
+        store_run(tmp_path, "ds2", "wave", seed, cost=6.2, kept=None)
+        store_run(tmp_path, "threshold", "wave", seed, cost=9.0, kept=None)
+    assert answer(overview_of(tmp_path)) == (
+        "ds2 cost 6.2 worker-hours a run, the least of 2. Nothing was promised: its p95 delay is 62 s, the shortest too."
+    )
+    for seed in range(4):
+        store_run(tmp_path, "dhalion", "wave", seed, cost=5.0, kept=None, slow=3.0)
+    assert answer(overview_of(tmp_path)).endswith(
+        "Nothing was promised: its p95 delay is 150 s, and the shortest that of ds2, 62 s for 6.2 worker-hours."
+    )
+
+
 def test_where_nobody_keeps_the_promise_the_closest_is_named(tmp_path: Path) -> None:
     for policy, kept in (("ds2", 0.9), ("threshold", 0.97)):
         store_run(tmp_path, policy, "wave", 0, cost=5, kept=kept)
@@ -214,6 +228,14 @@ def test_the_checklist_tells_seeds_repetitions_and_what_was_left_out(tmp_path: P
     assert items["Repetitions"] == ["2; intervals hold 19 times out of 20"]
     assert "by the plan: policy hpa, workload night: it has no processor use" in items["Left out"]
     assert "1 ended with: it broke" in items["Left out"]
+
+
+def test_where_nobody_knows_what_was_needed_no_worker_is_too_many(tmp_path: Path) -> None:
+    store_plan(tmp_path)
+    store_run(tmp_path, "ds2", "wave", 0, cost=5.0, needs=False)
+    drawn = draw_multiple(read_drawn(0, "A", choose_runs(read_contents(tmp_path))[0]), 6.0)
+    assert "too many" not in drawn
+    assert "too few" not in drawn
 
 
 def test_one_setting_is_told_apart_from_all_others_of_its_policy(tmp_path: Path) -> None:

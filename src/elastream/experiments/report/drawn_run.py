@@ -137,14 +137,17 @@ def _workers(one: DrawnRun, most: float, title: str, told: str, prefix: str) -> 
     """What is there lies over what is needed, and what both have over both: so what is too much or too little shows."""
     ready, demand = one.columns["ready"], one.columns["demand"]
     both = [None if a is None or b is None else min(a, b) for a, b in zip(ready, demand, strict=True)]
+    # Where nobody knows what was needed, nothing was too much.
+    judged = [None if b is None else a for a, b in zip(ready, demand, strict=True)]
     curves = [
         Curve(name="under", label="too few", values=demand, shape="step-area"),
-        Curve(name="over", label="too many", values=ready, shape="step-area"),
+        Curve(name="over", label="too many", values=judged, shape="step-area"),
         Curve(name="both", label="needed and there", values=both, shape="step-area"),
         Curve(name="ready", label="ready", values=ready, shape="step"),
     ]
     known = [curve for curve in curves if any(value is not None for value in curve.values)]
-    description = "Workers ready, against those that the load needed at each moment."
+    needed = any(value is not None for value in demand)
+    description = f"Workers ready{', against those that the load needed at each moment' if needed else ''}."
     return Strip(name="executors", title=title, unit="", description=description, curves=known,
                  scale=marks.whole_numbers(most), peak=told, prefix=prefix)  # fmt: skip
 

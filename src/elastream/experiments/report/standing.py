@@ -8,8 +8,9 @@ from statistics import fmean
 
 from elastream.experiments.comparison import BELOW_ZERO, COST, KEPT, SHARES, Contender, Contest
 from elastream.experiments.statistics import Estimate, estimate, estimate_difference
+from elastream.render.units import seconds
 
-FIXED = "fixed"
+FIXED, DELAY = "fixed", "delay_p95_s"
 SHOWN = (
     COST, "worker_hours_ready", KEPT, "slo_kept", "delay_p50_s", "delay_p95_s", "delay_p99_s", "actions",
     "time_in_change", "longest_violation_s", "size_ratio", "cost_to_bound", "cost_to_clairvoyant",
@@ -107,7 +108,23 @@ def answer(overview: Overview) -> str:
         return f"{told}; no other policy that decides kept it in all of its." if promised else f"{told}."
     least = f"{told}, the least of the {len(rivals)} that did" if promised else f"{told}, the least of {len(rivals)}"
     doubt = next((said for other in others if (said := _doubt(best, other)) is not None), None)
-    return f"{least}." if doubt is None else f"{least}, but no difference is shown: {doubt}."
+    told = f"{least}." if doubt is None else f"{least}, but no difference is shown: {doubt}."
+    return told if promised else f"{told}{_tell_delays(best, rivals)}"
+
+
+def _tell_delays(best: PolicyStanding, rivals: Sequence[PolicyStanding]) -> str:
+    """Where nothing was promised, who is cheap may be late."""
+    delays = {one.policy: delay_s for one in rivals if (delay_s := one.mean(DELAY)) is not None}
+    if best.policy not in delays or len(delays) < len(rivals):
+        return ""
+    quickest = min(rivals, key=lambda one: delays[one.policy])
+    own = f" Nothing was promised: its p95 delay is {seconds(delays[best.policy])}"
+    if quickest is best:
+        return f"{own}, the shortest too."
+    return (
+        f"{own}, and the shortest that of {quickest.policy}, {seconds(delays[quickest.policy])} for "
+        f"{_mean(quickest, COST):.3g} worker-hours."
+    )
 
 
 def _doubt(best: PolicyStanding, other: PolicyStanding) -> str | None:
