@@ -62,7 +62,8 @@ def test_where_nothing_was_promised_it_is_told_how_late_the_cheapest_is(tmp_path
         store_run(tmp_path, "ds2", "wave", seed, cost=6.2, kept=None)
         store_run(tmp_path, "threshold", "wave", seed, cost=9.0, kept=None)
     assert answer(overview_of(tmp_path)) == (
-        "ds2 cost 6.2 worker-hours a run, the least of 2. Nothing was promised: its p95 delay is 62 s, the shortest too."
+        "ds2 cost 6.2 worker-hours a run, the least of 2. "
+        "Nothing was promised: its p95 delay is 62 s, the shortest too."
     )
     for seed in range(4):
         store_run(tmp_path, "dhalion", "wave", seed, cost=5.0, kept=None, slow=3.0)
