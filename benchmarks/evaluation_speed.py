@@ -16,7 +16,7 @@ from io import StringIO
 from pathlib import Path
 
 from benchmarks.machine import machine
-from benchmarks.sweep_speed import Way, measured
+from benchmarks.sweep_speed import Way, add, measured
 from elastream.cli import main as elastream
 from experiments.kanis.__main__ import EVALUATION, tell
 from experiments.replication import Evaluation, score
@@ -43,14 +43,14 @@ def main() -> None:
             one.experiments = len(list((out / "runs").iterdir()))
             with measured(pages):
                 call("report", str(out))
-            add(runs, one)
+            runs = add(runs, one)
             tell_way(plan, one)
         with measured(pages), redirect_stderr(StringIO()):
             account = score(Evaluation(folder=folder, plans=PLANS, tell=tell), folder / "out")
         assert len(account.chapters) == len(PLANS)
     pages.experiments = runs.experiments
     tell_way("reports and the page", pages)
-    add(runs, Way(0, pages.clock_s, pages.processor_s))
+    runs = add(runs, Way(0, pages.clock_s, pages.processor_s))
     tell_way("in all", runs)
     times = REPETITIONS / repetitions
     clock_s, processor_s = runs.clock_s * times, runs.processor_s * times
@@ -69,13 +69,6 @@ def call(*arguments: str) -> None:
         code = elastream(list(arguments))
     if code:
         sys.exit(f"elastream {' '.join(arguments)} ended with code {code}: {told.getvalue()}")
-
-
-def add(whole: Way, part: Way) -> None:
-    """Both together."""
-    whole.experiments += part.experiments
-    whole.clock_s += part.clock_s
-    whole.processor_s += part.processor_s
 
 
 def tell_way(label: str, way: Way) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
 import tempfile
 import time
@@ -89,6 +90,16 @@ class Done:
     task: Task
     error: str | None
     took_s: float
+
+
+COLLECT_EVERY = 50_000
+"""Objects more than before, in place of 700: hardly anything of a run is part of a circle, and looking for what is took
+some percent of its time."""
+
+
+def collect_seldom() -> None:
+    """Said once by a process that runs experiments and nothing else."""
+    gc.set_threshold(COLLECT_EVERY)
 
 
 def find_cost(experiment: Experiment) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import multiprocessing
 import os
 import signal
@@ -16,7 +15,7 @@ from typing import Literal, Protocol
 
 from elastream.core.errors import BadInput, ElastreamError
 from elastream.experiments.plan.matrix import Case
-from elastream.experiments.runner.execution import Done, Task, execute, find_cost
+from elastream.experiments.runner.execution import Done, Task, collect_seldom, execute, find_cost
 from elastream.experiments.store.folder import RunStore, StoredRun
 from elastream.experiments.store.identity import Identity, identify
 
@@ -79,15 +78,10 @@ def _simulated(task: Task) -> Task:
     return task
 
 
-COLLECT_EVERY = 50_000
-"""Objects more than before, in place of 700: hardly anything of a run is part of a circle, and looking for what is took
-some percent of its time."""
-
-
 def _prepare_process() -> None:
     """Ctrl-C reaches every process of the terminal; the one that runs the plan ends the others, or was killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    gc.set_threshold(COLLECT_EVERY)
+    collect_seldom()
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

@@ -66,6 +66,7 @@ def run_rows(orders: tuple[Any, ...], rows: Iterable[tuple[Any, ...]]) -> Iterat
     if not gc.get_freeze_count():
         # Spark's Python collects garbage after each task: what was imported stays, and is not looked at again.
         gc.freeze()
+        rowwise.collect_seldom()
     for row in rows:
         yield rowwise.run_row(orders, roots[1], row)
 

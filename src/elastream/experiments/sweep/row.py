@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from elastream.core.log import log
-from elastream.experiments.runner.execution import Done, Task, execute
+from elastream.experiments.runner.execution import Done, Task, collect_seldom, execute
 from elastream.experiments.store.folder import StoreError
 from elastream.experiments.store.identity import Identity
 from elastream.experiments.sweep.on_executor import Orders
+
+__all__ = ["DoneRow", "ExperimentRow", "collect_seldom", "run_row"]
 
 
 class ExperimentRow(NamedTuple):
