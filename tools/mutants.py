@@ -49,6 +49,11 @@ MUTANTS = (
         after="wanted += []",
         test="tests/unit/experiments/test_used_parts.py"
         "::test_a_policy_counts_for_whoever_imports_it_and_for_nobody_else",
+        fault="what is expected ends where it begins: at the moment it was said",
+        file="src/elastream/render/page/client/ahead.js",
+        before="right = Math.min(from + seconds, max);",
+        after="right = Math.min(from + 1, max);",
+        test="tests/browser/test_page.py::test_what_is_expected_is_drawn_over_the_time_that_it_is_for",
     ),
     Mutant(
         fault="anybody's page can make a page's server simulate",

@@ -1,12 +1,13 @@
 """The page of a run, opened by a real browser: from its file, and while the run goes on."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from elastream.core.control import Control
-from elastream.core.decision import Decision
+from elastream.core.decision import Decision, Json
 from elastream.core.tick import Tick
 from elastream.loop.control_desk import ControlDesk
 from elastream.render.page.feed import PageFeed
@@ -168,6 +169,45 @@ def test_the_pointer_reads_all_strips_at_one_moment(opened: Browser) -> None:
 
     opened.point(*middle(opened, "#plot-rate .u-over", share=0.99))
     assert text(opened, "#wrong") == "no look: the driver does not answer"
+
+
+def test_what_is_expected_is_drawn_over_the_time_that_it_is_for(window: Browser, tmp_path: Path) -> None:
+    one = recording([foreseen(n, 100.0 + n) for n in range(1, 61)])
+    (part,) = one.parts
+    ahead = replace(part, header=replace(part.header, policy_settings={"ahead_s": 60.0}))
+    write_page(replace(one, parts=(ahead,)), tmp_path / "page.html")
+    settle(window)
+    window.open(tmp_path / "page.html")
+
+    assert window.run("return page.strips.range[1] - page.store.last") == 60
+    assert read_ahead(window, "now") == pytest.approx([295, 355, 128, 192], abs=2)
+    assert read_ahead(window, "then") is None
+    window.point(*middle(window, "#plot-rate .u-over", share=100 / 355))
+    assert read_ahead(window, "then") == pytest.approx([100, 160, 97, 145], abs=2)
+    window.point(1, 1)
+    assert read_ahead(window, "then") is None
+    assert window.complaints() == []
+
+
+def read_ahead(window: Browser, kind: str) -> list[int] | None:
+    """What is drawn ahead: from and until when, in seconds since the first moment, and between what rates."""
+    found: list[int] | None = window.run(
+        f"const box = document.querySelector('.ahead.{kind}'); if (!box || box.hidden) return null;"
+        "const u = page.strips.rate, plot = u.over.getBoundingClientRect(), found = box.getBoundingClientRect();"
+        "const x = at => Math.round(u.posToVal(at - plot.left, 'x') - page.store.first);"
+        "const y = at => Math.round(u.posToVal(at - plot.top, 'y'));"
+        "return [x(found.left), x(found.right), y(found.bottom), y(found.top)]"
+    )
+    return found
+
+
+def foreseen(number: int, rps: float) -> Tick:
+    """A tick on which a policy expects so much."""
+    told: dict[str, Json] = {
+        "clicks/expected_rps": rps, "clicks/expected_low_rps": 0.8 * rps, "clicks/expected_high_rps": 1.2 * rps
+    }  # fmt: skip
+    now = look(5.0 * number)
+    return tick(number, now, Decision.keep(now, "as expected", told))
 
 
 def test_the_keyboard_moves_the_cursor_and_the_window(opened: Browser) -> None:

@@ -6,7 +6,7 @@ from elastream.render.html import Html, element, joined
 from elastream.render.page.control_panel import make_control_panel
 from elastream.render.page.what_if import make_what_if
 
-SCRIPTS = ("uplot.js", "format.js", "store.js", "strips.js", "decisions.js", "queries.js", "main.js")
+SCRIPTS = ("uplot.js", "format.js", "store.js", "ahead.js", "strips.js", "decisions.js", "queries.js", "main.js")
 SERVED_SCRIPTS = (*SCRIPTS[:-1], "control.js", "what-if.js", SCRIPTS[-1])
 """A file controls nothing, and asks nobody."""
 STYLES = ("uplot.css", "run.css")
@@ -143,7 +143,8 @@ def _over_time() -> Html:
         element("p", id="wrong", class_="failed", role="status"),
         element(
             "p",
-            "Drag to zoom, double-click for all. Times are UTC. Where a line breaks, nothing was known.",
+            "Drag to zoom, double-click for all. Times are UTC. Where a line breaks, nothing was known. What "
+            "was expected stands where it was said; ahead of now, and of the cursor, it is drawn over the time it is for.",
             class_="hint",
         ),
         aria_label="Over time",

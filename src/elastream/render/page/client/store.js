@@ -58,6 +58,16 @@ page.store = {
     return column.length ? column[column.length - 1] : null;
   },
 
+  // The middle of what was expected at a moment and the ends of its band; null where nothing was.
+  expectedAt(index) {
+    const found = this.run.expected.map(name => this.column(name)[index]);
+    return found.some(value => value !== null && value !== undefined) ? found : null;
+  },
+
+  latestExpected() {
+    return this.columns[0].length ? this.expectedAt(this.columns[0].length - 1) : null;
+  },
+
   get first() { return this.columns[0][0]; },
   get last() { return this.columns[0][this.columns[0].length - 1]; },
 

@@ -67,7 +67,21 @@ page.strips = (() => {
     return Math.max(most * 1.08, ...lines, strip.id === "executors" ? 2 : 0) || 1;
   };
 
+  // Where the past ends and what is expected begins; null where that is not inside the strip.
+  const nowOf = u => {
+    const x = Math.round(u.valToPos(page.store.last, "x", true));
+    return x > u.bbox.left && x < u.bbox.left + u.bbox.width - 1 ? x : null;
+  };
+
+  const drawNow = u => {
+    const x = nowOf(u);
+    if (!x) return;
+    u.ctx.fillStyle = colour("--soft");
+    u.ctx.fillRect(x, u.bbox.top, devicePixelRatio, u.bbox.height);
+  };
+
   const drawLimits = strip => u => {
+    const end = nowOf(u) || u.bbox.left + u.bbox.width;
     for (const [at, text] of limits(strip)) {
       const y = Math.round(u.valToPos(at, "y", true)), isPromise = text.startsWith("SLO"), context = u.ctx;
       if (y < u.bbox.top) continue;
@@ -81,7 +95,7 @@ page.strips = (() => {
       context.stroke();
       context.font = `${11 * devicePixelRatio}px system-ui, sans-serif`;
       context.textAlign = "right";
-      context.fillText(text, u.bbox.left + u.bbox.width - 4 * devicePixelRatio, y - 4 * devicePixelRatio);
+      context.fillText(text, end - 4 * devicePixelRatio, y - 4 * devicePixelRatio);
       context.restore();
     }
   };
@@ -115,8 +129,11 @@ page.strips = (() => {
     bands: strip.band ? [{series: strip.band.map(name => 1 + strip.series.findIndex(one => one.measure === name)), fill: colour("--forecast-fill")}] : [],
     hooks: {
       drawClear: [shade],
-      draw: [drawLimits(strip)],
-      setCursor: [u => { if (isLast) read(u.cursor.idx); }],
+      draw: [drawNow, drawLimits(strip), u => { if (strip.band) { page.ahead.now(u); page.ahead.then(u, known(u.cursor.idx)); } }],
+      setCursor: [u => {
+        if (strip.band) page.ahead.then(u, known(u.cursor.idx));
+        if (isLast) read(u.cursor.idx);
+      }],
       setSelect: [u => {
         if (u.select.width < 6) return;
         const from = u.posToVal(u.select.left, "x"), to = u.posToVal(u.select.left + u.select.width, "x");
@@ -125,6 +142,8 @@ page.strips = (() => {
       }],
     },
   });
+
+  const known = index => (index === undefined ? null : index);
 
   // The values at the cursor, or the last ones; and the decisions that are under it.
   const read = index => {
@@ -189,10 +208,9 @@ page.strips = (() => {
   };
 
   const window_ = () => {
-    const first = page.store.first, last = page.store.last;
     if (range.from !== null) return [range.from, range.to];
-    if (range.span === null) return [first, Math.max(last, first + 1)];
-    return [last - range.span, last];
+    const last = page.store.last, first = range.span === null ? page.store.first : last - range.span;
+    return [first, Math.max(last + page.ahead.room(last - first), first + 1)];
   };
 
   const apply = () => {
@@ -286,6 +304,7 @@ page.strips = (() => {
     },
     show,
     get range() { return charts.length ? window_() : null; },
+    get rate() { return charts.length ? charts[0].u : null; },
     get cursor() { return charts.map(({u}) => u.cursor.left); },
   };
 })();
