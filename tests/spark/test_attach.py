@@ -13,6 +13,7 @@ from elastream.attachment import Attachment, attach
 from elastream.core.errors import CannotRun
 from elastream.core.tick import Tick
 from tests.spark.driving import SparkOn
+from tests.unit.service.asking import post
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -126,17 +127,27 @@ def _committed(query: Any) -> int:
     return int(offset["offset"]) if offset else 0
 
 
-def test_executors_of_several_slots_are_counted_as_such_and_what_cannot_work_is_refused(
-    spark_on: SparkOn, ticks: Ticks, detached: list[Attachment]
+def test_executors_of_several_slots_are_counted_as_such_obey_the_page_and_what_cannot_work_is_refused(
+    spark_on: SparkOn, tmp_path: Path, ticks: Ticks, detached: list[Attachment]
 ) -> None:
     wide = {**ELASTIC, "spark.executor.cores": "4", "spark.cores.max": "8", "spark.executor.memory": "1g"}
     with spark_on(executors=8, settings=wide) as spark:
-        handle = attached(spark, detached, executors=(1, 2), journals=[ticks])
+        handle = attached(
+            spark, detached, executors=(1, 2), journals=[ticks], page=True, page__token=tmp_path / "token"
+        )
         assert attach(spark) is handle
         wait_for(lambda: handle.status().ready == 1, seconds=90, what="shrink to the minimum")
         seen = ticks.all[-1].observation
         assert seen is not None
         assert (seen.pools[0].slots_per_worker, seen.pools[0].ready) == (4, 1)
+        hold = {"do": "size", "workers": 2, "for_s": 600}
+        assert handle.page is not None
+        assert post(handle.page, "/control", hold).status == 401
+        cookie = post(handle.page, "/session", {"token": (tmp_path / "token").read_text().strip()}).cookie
+        assert post(handle.page, "/control", hold, Cookie=cookie).status == 202
+        wait_for(lambda: handle.status().ready == 2, seconds=90, what="size that was asked for at the page")
+        (asked,) = [one for tick in ticks.all for one in tick.interventions]
+        assert (asked.asked, asked.who.endswith(" at 127.0.0.1")) == ("size", True)
         handle.detach()
         # An application that ends takes a loop with it, whoever forgot to detach.
         again = attached(spark, detached, executors=(1, 2))

@@ -1,14 +1,13 @@
 """The page of an attached application, and what somebody with the token does there."""
 
-import json
 from pathlib import Path
 from typing import Any
-from urllib.request import Request, urlopen
 
 import pytest
 
 from elastream.core.control import Control
 from elastream.journal.resume import last_control
+from tests.unit.service.asking import post
 from tests.unit.test_attachment import Context, Pretended, Session, attached, pretended, wait_for
 
 __all__ = ["pretended"]
@@ -30,17 +29,12 @@ def test_whoever_has_the_token_pauses_a_run_at_its_page_and_a_restart_of_the_dri
     (platform,) = Pretended.made
     wait_for(lambda: platform.wanted == 5)
     assert handle.page is not None
-    address, token = handle.page, file.read_text().strip()
+    page, token = handle.page, file.read_text().strip()
 
-    def post(path: str, order: dict[str, object], cookie: str = "") -> str:
-        headers = {"Origin": address.rstrip("/"), "Content-Type": "application/json", "Cookie": cookie}
-        with urlopen(Request(address + path, json.dumps(order).encode(), headers), timeout=10) as answer:
-            return str(answer.headers["Set-Cookie"] or "").partition(";")[0]
-
-    cookie = post("session", {"token": token})
-    post("control", {"do": "bounds", "low": 2, "high": 4}, cookie)
+    cookie = post(page, "/session", {"token": token}).cookie
+    post(page, "/control", {"do": "bounds", "low": 2, "high": 4}, Cookie=cookie)
     wait_for(lambda: platform.wanted == 4)
-    post("control", {"do": "pause"}, cookie)
+    post(page, "/control", {"do": "pause"}, Cookie=cookie)
     wait_for(lambda: (last_control(tmp_path / "journal") or Control()).mode == "paused")
     assert handle.status().state == "paused"
     handle.detach()

@@ -16,8 +16,10 @@ def free_port() -> int:
         return int(taken.getsockname()[1])
 
 
-def port_of(server: PageServer) -> int:
-    return int(server.address.rstrip("/").rpartition(":")[2])
+def port_of(server: PageServer | str) -> int:
+    """Of a server, or of its address."""
+    address = server if isinstance(server, str) else server.address
+    return int(address.rstrip("/").rpartition(":")[2])
 
 
 class Answer:
@@ -35,14 +37,16 @@ class Answer:
         return json.loads(self.text)
 
 
-def post(server: PageServer, path: str, order: object, **headers: str | None) -> Answer:
+def post(server: PageServer | str, path: str, order: object, **headers: str | None) -> Answer:
     """As a script of the page itself posts it, unless headers say otherwise; None leaves one out."""
     ours = {"Origin": f"http://127.0.0.1:{port_of(server)}", "Content-Type": "application/json"}
     body = order if isinstance(order, bytes) else json.dumps(order).encode()
     return request(server, "POST", path, body, **{**ours, **{key.replace("_", "-"): headers[key] for key in headers}})
 
 
-def request(server: PageServer, method: str, path: str, body: bytes | None = None, **headers: str | None) -> Answer:
+def request(
+    server: PageServer | str, method: str, path: str, body: bytes | None = None, **headers: str | None
+) -> Answer:
     connection = http.client.HTTPConnection("127.0.0.1", port_of(server), timeout=WAIT_S)
     try:
         connection.request(
