@@ -143,8 +143,8 @@ def _over_time() -> Html:
         element("p", id="wrong", class_="failed", role="status"),
         element(
             "p",
-            "Drag to zoom, double-click for all. Times are UTC. Where a line breaks, nothing was known. What "
-            "was expected stands where it was said; ahead of now, and of the cursor, it is drawn over the time it is for.",
+            "Drag to zoom, double-click for all. Times are UTC. Where a line breaks, nothing was known. What was "
+            "expected stands where it was said; ahead of now, and of the cursor, it is drawn over the time it is for.",
             class_="hint",
         ),
         aria_label="Over time",
