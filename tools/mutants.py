@@ -49,6 +49,20 @@ MUTANTS = (
         after="wanted += []",
         test="tests/unit/experiments/test_used_parts.py"
         "::test_a_policy_counts_for_whoever_imports_it_and_for_nobody_else",
+        fault="a source that has fallen silent is said to be scraped too seldom",
+        file="src/elastream/spark/observe/prometheus/background.py",
+        before="(at_s == before_s and subject in self._newest)",
+        after="(at_s < before_s and subject in self._newest)",
+        test="tests/unit/spark/test_prometheus.py::test_only_what_is_always_scraped_too_seldom_is_told_as_that",
+    ),
+    Mutant(
+        fault="use of executors elsewhere that has grown old lacks nowhere",
+        file="src/elastream/spark/observe/prometheus/executor_use.py",
+        before="if at_s - one.at_s <= outside.max_age_s}",
+        after="if one.at_s <= at_s}",
+        test="tests/unit/spark/test_prometheus.py::test_what_has_grown_old_lacks_as_what_was_never_told",
+    ),
+    Mutant(
         fault="what is expected ends where it begins: at the moment it was said",
         file="src/elastream/render/page/client/ahead.js",
         before="right = Math.min(from + seconds, max);",

@@ -18,7 +18,8 @@ from elastream.spark.observe.host_usage import Usage
 from elastream.spark.observe.observer import Observer
 from elastream.spark.observe.outside_lag import OutsideLag
 from elastream.spark.observe.prometheus.background import PrometheusWatch, watch_for
-from elastream.spark.observe.prometheus.questions import Labels, OutsideAnswers, Subject
+from elastream.spark.observe.prometheus.client import LabelledSeries, SeriesPoint
+from elastream.spark.observe.prometheus.questions import Labels, OutsideAnswers, Question, Subject
 from elastream.spark.scale.roster import Registered
 from tests.unit.spark.answering import Answer, answering, matrix, vector
 from tests.unit.spark.reading import FixedSizes
@@ -150,12 +151,47 @@ def test_a_silent_server_delays_nobody() -> None:
 
 
 @dataclass
+class Scraped:
+    """A server of a source that is scraped at these times."""
+
+    at_s: tuple[float, ...]
+    now_s: float = 0.0
+    place: str = "x"
+
+    def clock(self) -> tuple[float, float]:
+        return self.now_s, 0.0
+
+    def ask(self, promql: str, utc_s: float | None = None) -> list[LabelledSeries]:
+        past = [SeriesPoint(4e8, at_s) for at_s in self.at_s if at_s <= self.now_s]
+        return [LabelledSeries({"pod": "shop-exec-1"}, tuple(past))] if past else []
+
+
+@pytest.mark.parametrize(
+    ("scraped_s", "told"),
+    [((0, 15, 30, 45), 0), ((0, 60, 120, 180, 240), 1), ((0, 15, 30), 0), ((0, 15, 130, 145, 160), 0)],
+    ids=["often", "seldom", "ended", "a gap"],
+)
+def test_only_what_is_always_scraped_too_seldom_is_told_as_that(
+    caplog: pytest.LogCaptureFixture, scraped_s: tuple[float, ...], told: int
+) -> None:
+    server = Scraped(scraped_s)
+    asked = [Question("memory", "bytes")]
+    watching = PrometheusWatch(server, asked, LABELS, every_s=5.0, window_s=60.0, max_age_s=20.0)
+    for now_s in range(0, 300, 5):
+        server.now_s = float(now_s)
+        watching.ask_once()
+
+    assert sum("scrape more often" in line for line in caplog.messages) == told
+
+
+@dataclass
 class Told:
     """What was answered, as it is. Implements OutsideReadings."""
 
     answers: OutsideAnswers = field(default_factory=OutsideAnswers)
     subjects: frozenset[Subject] = frozenset({"cpu", "memory", "lag"})
     labels: Labels = LABELS
+    max_age_s: float = 60.0
 
     def latest(self) -> OutsideAnswers:
         return self.answers
@@ -197,7 +233,7 @@ def test_executors_elsewhere_use_what_prometheus_says_on_our_clock() -> None:
 
 
 def test_what_prometheus_does_not_say_is_unknown_and_lacks_after_a_minute() -> None:
-    told = Told(OutsideAnswers(memory={"1": Reading(4e8, UTC_S + 7)}))
+    told = Told(OutsideAnswers(memory={"1": Reading(4e8, UTC_S + 7)}), max_age_s=90.0)
     watching = observer(told)
     young = seen(watching, 10.0)
     assert [worker.cpu for worker in young.pools[0].workers] == [None, None]
@@ -208,6 +244,16 @@ def test_what_prometheus_does_not_say_is_unknown_and_lacks_after_a_minute() -> N
     assert "2 of 2 executors" in old.lacks[Signal.WORKER_CPU]
     assert "1 of 2 executors" in old.lacks[Signal.WORKER_MEMORY]
     assert old.troubles == ("prometheus at x: gone",)
+
+
+def test_what_has_grown_old_lacks_as_what_was_never_told() -> None:
+    told = Told(OutsideAnswers(cpu={"1": Reading(1.5, UTC_S + 7), "2": Reading(1.5, UTC_S + 70)}))
+    watching = observer(told)
+    seen(watching, 1.0)
+    old = seen(watching, 80.0)
+
+    assert [worker.cpu is None for worker in old.pools[0].workers] == [True, False]
+    assert "1 of 2 executors" in old.lacks[Signal.WORKER_CPU]
 
 
 def test_where_prometheus_is_silent_what_tasks_tell_does_not_stand_in() -> None:

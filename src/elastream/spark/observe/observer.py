@@ -147,7 +147,7 @@ class Observer:
             return NOBODY
         there = dict.fromkeys((*registered.ready, *registered.leaving))
         hosts = {name: seen.host if (seen := look.executors.get(name)) is not None else None for name in there}
-        return outside_use(self._outside, hosts, moment.ahead_s)
+        return outside_use(self._outside, hosts, at_s=moment.at_s, ahead_s=moment.ahead_s)
 
     def _waiting_outside(self, queries: Sequence[QuerySeen], moment: SnapshotTime) -> dict[str, Reading]:
         """Query -> how many of its records wait, by whoever is asked outside of Spark."""

@@ -19,7 +19,15 @@ from elastream.core.log import log
 from elastream.core.observation import Reading
 from elastream.core.sanitizer import sanitizer
 from elastream.spark.observe.prometheus.client import PrometheusClient
-from elastream.spark.observe.prometheus.questions import SAYS, Labels, OutsideAnswers, Question, Subject, ask
+from elastream.spark.observe.prometheus.questions import (
+    SAYS,
+    Labels,
+    OutsideAnswers,
+    Question,
+    SeriesSource,
+    Subject,
+    ask,
+)
 
 # An exporter is scraped for the first time after that, and a young application has no series before.
 _FIRST_WITHIN_S = 60.0
@@ -36,6 +44,10 @@ class OutsideReadings(Protocol):
     def subjects(self) -> frozenset[Subject]:
         """What is asked at all."""
 
+    @property
+    def max_age_s(self) -> float:
+        """What is older is unknown."""
+
     def latest(self) -> OutsideAnswers:
         """What was answered last."""
 
@@ -51,7 +63,7 @@ class PrometheusWatch:
 
     def __init__(
         self,
-        client: PrometheusClient,
+        client: SeriesSource,
         questions: Sequence[Question],
         labels: Labels,
         *,
@@ -63,12 +75,14 @@ class PrometheusWatch:
         self.subjects = frozenset(question.subject for question in questions)
         self._client = client
         self._questions = tuple(questions)
-        self._every_s, self._window_s, self._max_age_s = every_s, window_s, max_age_s
+        self._every_s, self._window_s, self.max_age_s = every_s, window_s, max_age_s
         self._answers = OutsideAnswers()
         self._failures: Mapping[Subject, str] = {}
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="elastream-prometheus", daemon=True)
         self._begun_s = time.monotonic()
+        self._newest: dict[Subject, tuple[float, int]] = {}
+        """By subject: when the newest sample was scraped, and how many in a row came as late as that."""
         self._has_told_old = False
 
     def start(self) -> PrometheusWatch:
@@ -126,14 +140,23 @@ class PrometheusWatch:
         self._failures = failures
 
     def _tell_old(self, subject: Subject, found: Mapping[str, Reading], utc_s: float) -> None:
-        """Once: what is always too old when it comes looks like a source that is silent now and then."""
-        age_s = utc_s - max((reading.at_s for reading in found.values()), default=utc_s)
-        if age_s + self._every_s > self._max_age_s and not self._has_told_old:
+        """Once: samples that come so seldom, or so late, that the one before is too old by then.
+
+        One after which none comes is another matter, and so is the first after a gap.
+        """
+        at_s = max((reading.at_s for reading in found.values()), default=None)
+        before_s, late = self._newest.get(subject, (at_s, 0))
+        if at_s is None or before_s is None or (at_s == before_s and subject in self._newest):
+            return
+        age_s = utc_s - before_s
+        late = late + 1 if age_s + self._every_s > self.max_age_s else 0
+        self._newest[subject] = at_s, late
+        if late > 1 and not self._has_told_old:
             self._has_told_old = True
             log.warning(
-                "prometheus.%s tells what was true %.0f s ago, and what is older than %g s is unknown, so that it is "
-                "known at some looks only: scrape more often, or raise max_age_s",
-                subject, age_s, self._max_age_s,
+                "prometheus.%s is told anew when what was told is %.0f s old, and what is older than %g s is unknown, "
+                "so that it is known at some looks only: scrape more often, or raise max_age",
+                subject, age_s, self.max_age_s,
             )  # fmt: skip
 
 

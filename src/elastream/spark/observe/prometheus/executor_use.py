@@ -18,8 +18,13 @@ class OutsideUse(NamedTuple):
     memory: Mapping[str, Reading] | None = None
 
 
-def outside_use(outside: OutsideReadings, hosts: Mapping[str, str | None], ahead_s: float) -> OutsideUse:
-    """Of the executors with these hosts; by `ahead_s`, UTC is ahead of the loop's clock."""
+def outside_use(
+    outside: OutsideReadings, hosts: Mapping[str, str | None], *, at_s: float, ahead_s: float
+) -> OutsideUse:
+    """Of the executors with these hosts, at a time of the loop's clock; by `ahead_s`, UTC is ahead of that.
+
+    What has grown too old is left out here already, so that it is told as lacking and for how many.
+    """
     answers = outside.latest()
     # What a host uses is what its executor uses only where that is alone.
     on_host = Counter(hosts.values())
@@ -29,7 +34,8 @@ def outside_use(outside: OutsideReadings, hosts: Mapping[str, str | None], ahead
 
     def readings(found: Mapping[str, Reading]) -> dict[str, Reading]:
         said = {name: found[key] for name, key in keys.items() if key is not None and key in found}
-        return {name: Reading(one.value, one.at_s - ahead_s) for name, one in said.items()}
+        ours = {name: Reading(one.value, one.at_s - ahead_s) for name, one in said.items()}
+        return {name: one for name, one in ours.items() if at_s - one.at_s <= outside.max_age_s}
 
     return OutsideUse(
         cpu=readings(answers.cpu) if "cpu" in outside.subjects else None,

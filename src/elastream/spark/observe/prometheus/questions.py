@@ -13,11 +13,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 from elastream.core.errors import ObservationFailed
 from elastream.core.observation import Reading
-from elastream.spark.observe.prometheus.client import LabelledSeries, PrometheusClient, SeriesPoint
+from elastream.spark.observe.prometheus.client import LabelledSeries, SeriesPoint
 
 Subject = Literal["cpu", "memory", "lag"]
 SAYS: Mapping[Subject, str] = {
@@ -29,6 +29,20 @@ SAYS: Mapping[Subject, str] = {
 _MISSED = 1.5
 ALONE = ""
 """Of a lag that no label gives to a query: the only query of the application."""
+
+
+class SeriesSource(Protocol):
+    """What can be asked for series."""
+
+    @property
+    def place(self) -> str:
+        """Where it is, as it is told."""
+
+    def ask(self, promql: str, utc_s: float | None = None) -> list[LabelledSeries]:
+        """What a query evaluates to; ObservationFailed with the reason where not."""
+
+    def clock(self) -> tuple[float, float]:
+        """Its time, and by how much it is ahead of ours."""
 
 
 class Question(NamedTuple):
@@ -67,7 +81,7 @@ class OutsideAnswers:
 
 
 def ask(
-    client: PrometheusClient, question: Question, labels: Labels, *, window_s: float, server_s: float, ahead_s: float
+    client: SeriesSource, question: Question, labels: Labels, *, window_s: float, server_s: float, ahead_s: float
 ) -> dict[str, Reading]:
     """What one question says now; ObservationFailed with the reason where it says nothing."""
     key = _Key(question.subject, labels)
