@@ -51,8 +51,8 @@ MUTANTS = (
         "::test_a_policy_counts_for_whoever_imports_it_and_for_nobody_else",
         fault="a source that has fallen silent is said to be scraped too seldom",
         file="src/elastream/spark/observe/prometheus/background.py",
-        before="(at_s == before_s and subject in self._newest)",
-        after="(at_s < before_s and subject in self._newest)",
+        before="(at_s - before_s < _SAME_S and subject in self._newest)",
+        after="(at_s == before_s and subject in self._newest)",
         test="tests/unit/spark/test_prometheus.py::test_only_what_is_always_scraped_too_seldom_is_told_as_that",
     ),
     Mutant(

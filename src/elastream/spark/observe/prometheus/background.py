@@ -31,6 +31,8 @@ from elastream.spark.observe.prometheus.questions import (
 
 # An exporter is scraped for the first time after that, and a young application has no series before.
 _FIRST_WITHIN_S = 60.0
+# How far the server's clock is ahead is measured with every question, and a sample's time by ours moves with that.
+_SAME_S = 0.5
 
 
 class OutsideReadings(Protocol):
@@ -146,7 +148,7 @@ class PrometheusWatch:
         """
         at_s = max((reading.at_s for reading in found.values()), default=None)
         before_s, late = self._newest.get(subject, (at_s, 0))
-        if at_s is None or before_s is None or (at_s == before_s and subject in self._newest):
+        if at_s is None or before_s is None or (at_s - before_s < _SAME_S and subject in self._newest):
             return
         age_s = utc_s - before_s
         late = late + 1 if age_s + self._every_s > self.max_age_s else 0
