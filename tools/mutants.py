@@ -49,6 +49,14 @@ MUTANTS = (
         after="wanted += []",
         test="tests/unit/experiments/test_used_parts.py"
         "::test_a_policy_counts_for_whoever_imports_it_and_for_nobody_else",
+        fault="the page's thread takes the interpreter while the loop is at the end of its tick",
+        file="src/elastream/service/hub.py",
+        before="FOLD_AFTER_S if isinstance(entry, Tick) else 0.0",
+        after="0.0",
+        test="tests/unit/service/test_hub.py"
+        "::test_a_tick_is_folded_once_the_loop_no_longer_needs_the_interpreter_and_what_may_wait_hurries_it",
+    ),
+    Mutant(
         fault="a source that has fallen silent is said to be scraped too seldom",
         file="src/elastream/spark/observe/prometheus/background.py",
         before="(at_s - before_s < _SAME_S and subject in self._newest)",

@@ -27,6 +27,9 @@ MOST_UNREAD = 64
 MOST_VIEWERS = 200
 """Fewer than there may be connections, so that there is always one for who has another question."""
 
+FOLD_AFTER_S = 0.05
+"""After a tick was put. At once, the server's thread would have the interpreter while the loop still needs it."""
+
 Entry = Header | Tick | Literal["over"]
 
 
@@ -63,7 +66,7 @@ class Hub:
         """Ticks that were left out because the server did not come to take them."""
         self._entries: deque[Entry] = deque(maxlen=MOST_WAITING)
         self._lock = threading.Lock()
-        self._wake: Callable[[], None] | None = None
+        self._wake: Callable[[float], None] | None = None
         self._trouble: str | None = None
 
     def begin_run(self, header: Header) -> None:
@@ -78,10 +81,16 @@ class Hub:
         """No more ticks will come. Implements Journal."""
         self._put("over")
 
-    def wake_by(self, wake: Callable[[], None] | None) -> None:
-        """What tells the server's thread that there is something to take."""
+    def wake_by(self, wake: Callable[[float], None] | None) -> None:
+        """What tells the server's thread that there is something to take, in so many seconds."""
         with self._lock:
             self._wake = wake
+
+    def hurry(self) -> None:
+        """Have all that waits taken now."""
+        with self._lock:
+            wake = self._wake
+        self._rouse(wake, 0.0)
 
     @property
     def has_room(self) -> bool:
@@ -93,10 +102,13 @@ class Hub:
             self.dropped += len(self._entries) == MOST_WAITING
             self._entries.append(entry)
             wake = self._wake
+        self._rouse(wake, FOLD_AFTER_S if isinstance(entry, Tick) else 0.0)
+
+    def _rouse(self, wake: Callable[[float], None] | None, after_s: float) -> None:
         if wake is not None:
             # The server may have ended between the two.
             with contextlib.suppress(RuntimeError):
-                wake()
+                wake(after_s)
 
     def pump(self) -> None:
         """Take all that waits, and tell of it. Called in the server's thread."""

@@ -149,6 +149,7 @@ class PageServer:
     def await_room(self) -> None:
         """Wait until what was told is taken: for whoever reads a recording, and may wait as a loop may not."""
         while self._thread.is_alive() and not self.hub.has_room:
+            self.hub.hurry()
             time.sleep(0.002)
 
     def close(self) -> None:
@@ -203,8 +204,8 @@ class PageServer:
         self._server = uvicorn.Server(config)
         loop = asyncio.get_running_loop()
 
-        def wake() -> None:
-            loop.call_soon_threadsafe(self.hub.pump)
+        def wake(after_s: float) -> None:
+            loop.call_soon_threadsafe(loop.call_later, after_s, self.hub.pump)
 
         self.hub.wake_by(wake)
         self.hub.pump()

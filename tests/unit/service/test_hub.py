@@ -1,7 +1,7 @@
 """Between the loop and those who look on."""
 
 from elastream.render.page.feed import PageFeed
-from elastream.service.hub import MOST_UNREAD, MOST_WAITING, Hub
+from elastream.service.hub import FOLD_AFTER_S, MOST_UNREAD, MOST_WAITING, Hub
 from tests.unit.journal_samples import header, planner
 from tests.unit.page_samples import calm
 
@@ -20,6 +20,18 @@ def test_ticks_that_nobody_takes_are_left_out_and_counted() -> None:
         hub.write(one)
 
     assert hub.dropped == 9
+
+
+def test_a_tick_is_folded_once_the_loop_no_longer_needs_the_interpreter_and_what_may_wait_hurries_it() -> None:
+    hub, woken = begun(), list[float]()
+    hub.wake_by(woken.append)
+
+    hub.write(calm([1])[0])
+    hub.hurry()
+    hub.close()
+
+    assert woken == [FOLD_AFTER_S, 0.0, 0.0]
+    assert FOLD_AFTER_S > 0
 
 
 def test_a_viewer_is_told_what_there_was_and_then_what_comes() -> None:
