@@ -101,6 +101,16 @@ class Advice:
     """The share of records that really kept that."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredDraw:
+    """What one simulated run came to. Its ticks are gone: those of all draws would be as much again as the recording,
+    as many times as there are draws."""
+
+    whole: AdviceFigures
+    parts: tuple[AdviceFigures, ...]
+    series: RunSeries
+
+
 class Adviser:
     """A recorded run with its model; BadInput where it cannot be calibrated on."""
 
@@ -199,28 +209,28 @@ class Adviser:
                 workers.append(size)
         return Schedule(at_s=tuple(at_s), workers=tuple(workers))
 
-    def _compare(self, same: Sequence[RunSpan]) -> ObservedError:
+    def _parts(self) -> list[tuple[float, float]]:
+        """From when until when each part is that is compared by itself."""
         parts = int(max(1, min(PARTS, self.run.counted_s // LEAST_PART_S)))
         ends = [self._since_s + self.run.counted_s * place / parts for place in range(parts + 1)]
-        spans = list(itertools.pairwise(ends))
-        return find_observed_error(
-            [self._real.measure(since_s, until_s, self.slo) for since_s, until_s in spans],
-            [[one.measure(since_s, until_s, self.slo) for since_s, until_s in spans] for one in same],
-        )
+        return list(itertools.pairwise(ends))
 
-    def _sum_up(self, option: AdviceOption, draws: Sequence[RunSpan], error: ObservedError) -> SimulatedOption:
-        slo = option.slo or self.slo
-        figures = [one.measure(self._since_s, self._until_s, slo) for one in draws]
+    def _compare(self, same: Sequence[MeasuredDraw]) -> ObservedError:
+        real = [self._real.measure(since_s, until_s, self.slo) for since_s, until_s in self._parts()]
+        return find_observed_error(real, [one.parts for one in same])
+
+    def _sum_up(self, option: AdviceOption, draws: Sequence[MeasuredDraw], error: ObservedError) -> SimulatedOption:
+        figures = [one.whole for one in draws]
         order = sorted(range(len(draws)), key=lambda place: figures[place].executor_hours or 0.0)
         return SimulatedOption(
             label=option.label,
             bounds=option.bounds or self.bounds,
-            slo=slo,
+            slo=option.slo or self.slo,
             prediction=predict(figures, error, is_recorded=option is self._recorded),
-            series=draws[order[len(order) // 2]].draw(self._since_s, self._until_s),
+            series=draws[order[len(order) // 2]].series,
         )
 
-    def _simulate(self, option: AdviceOption, draw: int, factor: float, step: Callable[[str], None]) -> RunSpan:
+    def _simulate(self, option: AdviceOption, draw: int, factor: float, step: Callable[[str], None]) -> MeasuredDraw:
         step(option.label)
         model = _with_work(self.model, factor)
         if option.bounds is not None:
@@ -239,7 +249,13 @@ class Adviser:
         )
         kept = KeptTicks()
         simulation.run([kept])
-        return RunSpan(kept.ticks, self.loads, self.run.header.tick_s, self.run.header.max_age_s)
+        span = RunSpan(kept.ticks, self.loads, self.run.header.tick_s, self.run.header.max_age_s)
+        parts = self._parts() if option is self._recorded else []
+        return MeasuredDraw(
+            whole=span.measure(self._since_s, self._until_s, slo),
+            parts=tuple(span.measure(since_s, until_s, slo) for since_s, until_s in parts),
+            series=span.draw(self._since_s, self._until_s),
+        )
 
     def _guards(self, policy: Policy[Any]) -> dict[str, Guard[Any]]:
         """Those that were recorded; what calms is on where a live run would have it: where a policy does not wait."""
