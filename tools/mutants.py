@@ -49,6 +49,13 @@ MUTANTS = (
         after="wanted += []",
         test="tests/unit/experiments/test_used_parts.py"
         "::test_a_policy_counts_for_whoever_imports_it_and_for_nobody_else",
+        fault="a recording is summed up again for every minute of it while it is read",
+        file="src/elastream/render/page/feed.py",
+        before="None if is_behind else self._tell_summary(self._header)",
+        after="self._tell_summary(self._header)",
+        test="tests/unit/service/test_feed.py::test_a_run_is_summed_up_once_what_waits_was_taken_in",
+    ),
+    Mutant(
         fault="the page's thread takes the interpreter while the loop is at the end of its tick",
         file="src/elastream/service/hub.py",
         before="FOLD_AFTER_S if isinstance(entry, Tick) else 0.0",

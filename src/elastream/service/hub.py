@@ -130,7 +130,7 @@ class Hub:
                 return [self.feed.begin(entry)]
             for other in self._also:
                 other.write(entry)
-            return list(self.feed.update(entry))
+            return list(self.feed.update(entry, is_behind=bool(self._entries)))
         except Exception as error:
             # A page that lacks a moment is better than none.
             if (said := spell_error(error)) != self._trouble:

@@ -185,7 +185,7 @@ class PageServer:
                 if isinstance(entry, Header):
                     self.hub.feed.begin(entry)
                 else:
-                    self.hub.feed.update(entry)
+                    self.hub.feed.update(entry, is_behind=True)
         except Exception as error:
             # Anybody may have written there; what goes on now is shown all the same.
             log.warning("the page does not show all that %s tells of before: %s", folder, spell_error(error))

@@ -141,6 +141,18 @@ def _grown_by(evidence: Mapping[str, Json], *, at: int = 1, to: int = 5, wanted:
     return tick(at, now, Decision(allocation={"executors": to}, reason="more", evidence=evidence, note={"hope": 1}))
 
 
+def test_a_run_is_summed_up_once_what_waits_was_taken_in() -> None:
+    feed = begun()
+    kinds = [[one.kind for one in feed.update(tick, is_behind=tick.number < 40)] for tick in calm(range(1, 41))]
+
+    assert [number for number, told in enumerate(kinds, 1) if "summary" in told] == [40]
+    behind = begun()
+    for one in calm(range(1, 41)):
+        behind.update(one, is_behind=True)
+    (summary,) = [one for one in behind.since(None) if one.kind == "summary"]
+    assert json.loads(summary.data)["tiles"]
+
+
 def test_what_is_expected_to_arrive_is_told_with_its_band() -> None:
     told = {"clicks/expected_rps": 150.0, "clicks/expected_low_rps": 120.0, "clicks/expected_high_rps": 190.0}
     (row,) = json.loads(begun().update(_grown_by(told))[0].data)

@@ -104,8 +104,11 @@ class PageFeed:
             self._story, self._has_begun = StoryFold(), False
         return self._run()
 
-    def update(self, tick: Tick) -> list[FeedMessage]:
-        """Take in one tick: what there is to tell. One that is not later than the last is left out."""
+    def update(self, tick: Tick, *, is_behind: bool = False) -> list[FeedMessage]:
+        """Take in one tick: what there is to tell. One that is not later than the last is left out.
+
+        Where more ticks wait, nothing is summed up: that goes through all moments, and would be outdated at once.
+        """
         assert self._header is not None
         before = len(self.series.at)
         self.series.update(tick)
@@ -118,7 +121,8 @@ class PageFeed:
             self.series.trim(self._keep)
         self._capacity.update(tick)
         self._now = FeedMessage("now", _dumped(describe_moment(tick, self.series, self._capacity, self._header.pause)))
-        told = (self._tell_lines(self._header, tick), self._tell_spans(), self._tell_summary(self._header))
+        summary = None if is_behind else self._tell_summary(self._header)
+        told = (self._tell_lines(self._header, tick), self._tell_spans(), summary)
         return [FeedMessage("ticks", f"[{','.join(rows)}]", place), *filter(None, told), self._now]
 
     def catch_up(self, place: FeedPlace | None) -> Iterator[FeedMessage]:

@@ -50,7 +50,7 @@ def tell_run(recording: Recording, *, title: str | None = None, notes: Sequence[
     for part in found.shown.parts:
         feed.begin(part.header)
         for tick in part.ticks:
-            feed.update(tick)
+            feed.update(tick, is_behind=True)
     return list(feed.since(None))
 
 
