@@ -96,11 +96,14 @@ def make_application(
         is_known = access.has_session(request)
         if not hub.make_room(is_known=is_known):
             raise RequestRefused(503, "as many look on as can; sign in, or try again", 10.0)
+        # What was put and is still to be folded belongs to what there is.
+        hub.pump()
         after = parse_place(request.headers.get("last-event-id", ""))
         return StreamingResponse(_events(hub, after, is_known), media_type="text/event-stream")
 
     async def scrape(request: Request) -> Response:
         access.check_look(request)
+        hub.pump()
         return Response(metrics.scrape(), media_type=CONTENT_TYPE)
 
     async def refuse(request: Request, reason: Exception) -> Response:
