@@ -25,7 +25,6 @@ page.ahead = (() => {
     if (right <= left) return void (box.hidden = true);
     const y = value => Math.max(0, Math.min(u.over.clientHeight, u.valToPos(value, "y")));
     const ends = [low, high, middle].filter(value => value !== null).map(y), first = Math.min(...ends), last = Math.max(...ends);
-    box.className = `ahead ${kind}${low === null ? " most" : ""}`;
     box.style.left = `${u.valToPos(left, "x")}px`;
     box.style.width = `${u.valToPos(right, "x") - u.valToPos(left, "x")}px`;
     box.style.top = `${first}px`;
@@ -37,7 +36,7 @@ page.ahead = (() => {
   return {
     room,
     now: u => put(u, "now", page.store.columns[0].length - 1),
-    // What was expected at the moment under the cursor; null: there is none.
-    then: (u, index) => put(u, "then", index === page.store.columns[0].length - 1 ? null : index),
+    // What was expected at the moment under the cursor, if it is over one that is past.
+    then: u => put(u, "then", u.cursor.idx === page.store.columns[0].length - 1 ? null : u.cursor.idx ?? null),
   };
 })();

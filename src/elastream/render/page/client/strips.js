@@ -129,9 +129,9 @@ page.strips = (() => {
     bands: strip.band ? [{series: strip.band.map(name => 1 + strip.series.findIndex(one => one.measure === name)), fill: colour("--forecast-fill")}] : [],
     hooks: {
       drawClear: [shade],
-      draw: [drawNow, drawLimits(strip), u => { if (strip.band) { page.ahead.now(u); page.ahead.then(u, known(u.cursor.idx)); } }],
+      draw: [drawNow, drawLimits(strip), u => { if (strip.band) { page.ahead.now(u); page.ahead.then(u); } }],
       setCursor: [u => {
-        if (strip.band) page.ahead.then(u, known(u.cursor.idx));
+        if (strip.band) page.ahead.then(u);
         if (isLast) read(u.cursor.idx);
       }],
       setSelect: [u => {
@@ -142,8 +142,6 @@ page.strips = (() => {
       }],
     },
   });
-
-  const known = index => (index === undefined ? null : index);
 
   // The values at the cursor, or the last ones; and the decisions that are under it.
   const read = index => {
