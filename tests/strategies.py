@@ -38,6 +38,7 @@ from elastream.core.observation import (
     Worker,
 )
 from elastream.core.slo import Slo
+from elastream.core.task_cost import TaskCost
 from elastream.core.topology import Edge, Operator, Topology
 
 POOLS = ("a", "b", "c")
@@ -77,6 +78,8 @@ def _pool(draw: st.DrawFn, name: str, at_s: float) -> Pool:
         workers=workers,
         worker_memory_bytes=draw(maybe),
         busy_slot_s=_read(draw, at_s),
+        page_faults=_read(draw, at_s),
+        host_cpu=_read(draw, at_s),
     )
 
 
@@ -148,6 +151,7 @@ def _finished(draw: st.DrawFn) -> FinishedBatch:
         stage="o0", tasks=draw(st.integers(0, 30)), task_s=draw(numbers), mean_s=draw(numbers), records=draw(maybe),
         mean_records=draw(maybe),
     )  # fmt: skip
+    cost = TaskCost(gc_s=draw(numbers), state_s=draw(numbers), unplaced_s=draw(numbers), scheduled_s=draw(numbers))
     return FinishedBatch(
         id=draw(st.integers(0, 3)),
         started_s=draw(numbers),
@@ -158,6 +162,7 @@ def _finished(draw: st.DrawFn) -> FinishedBatch:
         driver_s=draw(maybe),
         critical_s=draw(maybe),
         longest=draw(st.sampled_from([None, task])),
+        cost=draw(st.sampled_from([None, cost])),
     )
 
 

@@ -83,6 +83,42 @@ MUTANTS = (
         before="right = Math.min(from + seconds, max);",
         after="right = Math.min(from + 1, max);",
         test="tests/browser/test_page.py::test_what_is_expected_is_drawn_over_the_time_that_it_is_for",
+        fault="growth stops for what more executors help",
+        file="src/elastream/core/guards/bottleneck.py",
+        before="if one.stops_growth]",
+        after="]",
+        test="tests/unit/test_bottleneck_costs.py"
+        "::test_growth_goes_on_where_executors_may_help_and_stops_where_slots_stand_free",
+    ),
+    Mutant(
+        fault="a collector that takes a tenth of the time is named as a bottleneck",
+        file="src/elastream/core/bottleneck/costs.py",
+        before="_COLLECTING = 0.3",
+        after="_COLLECTING = 0.05",
+        test="tests/unit/test_bottleneck_costs.py"
+        "::test_healthy_batches_and_batches_of_which_nothing_was_told_have_no_name",
+    ),
+    Mutant(
+        fault="tasks that wait for processors which others have taken are said to wait for something outside",
+        file="src/elastream/core/bottleneck/costs.py",
+        before="_FREE_HOST = 0.8",
+        after="_FREE_HOST = 2.0",
+        test="tests/unit/test_bottleneck_costs.py::test_tasks_that_compute_nothing_wait_for_something_outside",
+    ),
+    Mutant(
+        fault="a driver that waits for its source is told to plan and commit",
+        file="src/elastream/core/bottleneck/driver.py",
+        before="if asking_s >= _MOST_OF_IT * driver_s:",
+        after="if False:",
+        test="tests/unit/test_bottleneck_costs.py::test_what_the_driver_does_while_no_task_runs_is_told_apart",
+    ),
+    Mutant(
+        fault="tasks that wait because all slots are busy are said to wait beside free ones",
+        file="src/elastream/spark/jvm/Ledger.java",
+        before="running.size() >= slots ? -1 :",
+        after="running.size() >= 1000 ? -1 :",
+        test="tests/spark/test_events.py"
+        "::test_tasks_that_wait_although_a_slot_is_free_are_told_and_those_that_wait_for_one_are_not",
     ),
     Mutant(
         fault="anybody's page can make a page's server simulate",
@@ -1419,9 +1455,9 @@ MUTANTS = (
     ),
     Mutant(
         fault="executors are added between batches that wait for one task, until there are three of them",
-        file="src/elastream/core/bottleneck.py",
-        before="_late_batches(query, now, known) or _proof(query, now, known)",
-        after="_late_batches(query, now, known)",
+        file="src/elastream/core/bottleneck/batches.py",
+        before="late_batches(query, now, known) or find_proof(query, now, known)",
+        after="late_batches(query, now, known)",
         test="tests/unit/test_bottleneck.py"
         "::test_one_late_batch_that_waited_for_a_task_with_most_of_its_records_is_enough",
     ),
@@ -2940,7 +2976,7 @@ MUTANTS = (
     ),
     Mutant(
         fault="a blocked sink is taken for work in progress",
-        file="src/elastream/core/bottleneck.py",
+        file="src/elastream/core/bottleneck/batches.py",
         before="    if quiet_s < least_s:\n",
         after="    if quiet_s < least_s or True:\n",
         test="tests/stories/test_bottlenecks.py::test_a_blocked_sink_is_named_and_nothing_grows_until_it_is_free_again",
@@ -2954,8 +2990,8 @@ MUTANTS = (
     ),
     Mutant(
         fault="slow tasks on any executor are taken for a hot key",
-        file="src/elastream/core/bottleneck.py",
-        before="return not task.records or not task.mean_records or _has_most_records(task)",
+        file="src/elastream/core/bottleneck/evidence.py",
+        before="return not task.records or not task.mean_records or has_most_records(task)",
         after="return True",
         test="tests/unit/test_bottleneck.py::test_slow_tasks_without_more_records_or_on_new_executors_are_no_hot_key",
     ),
@@ -2968,7 +3004,7 @@ MUTANTS = (
     ),
     Mutant(
         fault="one short batch is evidence enough to stop growth",
-        file="src/elastream/core/bottleneck.py",
+        file="src/elastream/core/bottleneck/evidence.py",
         before="if len(batches) < _BATCHES and took_s",
         after="if False and took_s",
         test="tests/unit/test_bottleneck.py::test_less_evidence_than_that_finds_nothing",

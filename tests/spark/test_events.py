@@ -121,6 +121,34 @@ def test_what_tasks_computed_is_told_per_executor_when_they_end_once_and_never_m
     assert (seen.busy_s, seen.cpu_s) == (6.0, 6.0)
 
 
+def test_what_a_batch_was_spent_on_is_told_with_its_stages(player: EventPlayer) -> None:
+    player.play([("executor", 1, 4), *batch(1, tasks=2), ("task", 0, 1, 0, 1), ("task", 1, 1, 0, 1)])
+    player.pass_time(2_500)
+    player.play([(*ended(0, 1, run_ms=2_000), 1_500, 600), (*ended(1, 1, run_ms=2_200), 1_000, 300)])
+    (stage,) = player.look().stages
+    assert stage.cost is not None
+    assert (stage.cost.cpu_s, stage.cost.gc_s) == (2.5, pytest.approx(0.9))
+    # From launch to end it took 2.5 s.
+    assert stage.cost.scheduled_s == pytest.approx(0.8)
+    assert (stage.cost.unplaced_s, stage.cost.undispatched_s) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(("near", "waited"), [(("near",), (3.0, 0.0)), ((), (0.0, 3.0))], ids=str)
+def test_tasks_that_wait_although_a_slot_is_free_are_told_and_those_that_wait_for_one_are_not(
+    player: EventPlayer, near: tuple[str, ...], waited: tuple[float, float]
+) -> None:
+    *begun, submitted = batch(1, tasks=3)
+    player.play([("executor", 1, 2), *begun, (*submitted, *near), ("task", 0, 1, 0, 1)])
+    player.pass_time(3_000)
+    player.play([("task", 1, 1, 0, 1)])
+    # Both slots are busy, and the third task has none to run on.
+    player.pass_time(5_000)
+    player.play([ended(0, 1), ("task", 2, 1, 0, 1)])
+    (stage,) = player.look().stages
+    assert stage.cost is not None
+    assert (stage.cost.unplaced_s, stage.cost.undispatched_s) == waited
+
+
 def test_tasks_told_after_their_stage_count_for_their_query_and_make_looks_no_longer(player: EventPlayer) -> None:
     player.play([("executor", 1, 4)])
     numbers = range(1, 2_501)

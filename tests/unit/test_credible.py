@@ -38,7 +38,7 @@ UNSOUND = {
 
 def full() -> Observation:
     """A look in which everything that can be known is known."""
-    worker = Worker(id="1", state="ready", since_s=1.0, cpu=SOUND, memory_bytes=SOUND, records=SOUND)
+    worker = Worker(id="1", state="ready", since_s=1.0, cpu=SOUND, memory_bytes=SOUND, heap_bytes=SOUND, records=SOUND)
     asked = replace(
         query(AT_S),
         trigger=Trigger(interval_s=10.0),
@@ -69,10 +69,13 @@ def full() -> Observation:
         driver_s=SOUND,
         other_s=SOUND,
         watermark_utc_s=SOUND,
+        event_utc_s=SOUND,
         state=KeyedState(rows=SOUND, bytes=SOUND, commit_s=SOUND),
         delay=delay(95.0, 2.0),
     )
-    only = replace(pool(memory=2.0**30), workers=(worker,), busy_slot_s=SOUND)
+    only = replace(
+        pool(memory=2.0**30), workers=(worker,), busy_slot_s=SOUND, system_s=SOUND, page_faults=SOUND, host_cpu=SOUND
+    )
     return replace(observation(AT_S, pools=(only,), queries=(asked,), room=20), other_busy_slots=SOUND)
 
 

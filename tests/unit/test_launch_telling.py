@@ -65,7 +65,7 @@ def test_a_hold_says_what_is_unknown() -> None:
 def test_what_executors_cannot_help_is_told_when_it_begins_and_when_it_is_over() -> None:
     lines: list[str] = []
     telling = Telling(lines.append)
-    blocked = Bottleneck(kind="blocked-sink", query="q", sentence="q: for 12 s no task runs")
+    blocked = Bottleneck(kind="blocked-sink", query="q", sentence="q: for 12 s no task runs", useful_slots=0)
     telling.write(tick(saying(3, "enough")))
     telling.write(replace(tick(saying(3, "enough"), number=2), bottlenecks=(blocked,)))
     longer = replace(blocked, sentence="q: for 17 s no task runs")

@@ -2,7 +2,8 @@ from dataclasses import replace
 
 import pytest
 
-from elastream.core.observation import FinishedBatch, Reading, Source, Worker, readings
+from elastream.core.observation import FinishedBatch, Reading, Source, Worker
+from elastream.core.readings import readings
 from elastream.core.signals import Signal
 from elastream.testing import observation, pool, query
 

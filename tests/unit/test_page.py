@@ -181,7 +181,9 @@ def test_a_look_that_failed_is_shaded_and_so_is_time_that_nobody_recorded() -> N
 
 
 def test_what_executors_cannot_help_is_shaded_and_told_and_the_delay_to_come_is_known() -> None:
-    blocked = Bottleneck(kind="blocked-sink", query="id-clicks", sentence="clicks: for 12 s no task runs")
+    blocked = Bottleneck(
+        kind="blocked-sink", query="id-clicks", sentence="clicks: for 12 s no task runs", useful_slots=0
+    )
     stuck = query(10.0, p95_s=None)
     waits = replace(stuck, sources=(replace(stuck.sources[0], backlog_age_s=Reading(42.0, 10.0)),))
     seen = replace(kept(2, look(10.0, waits)), bottlenecks=(blocked,))

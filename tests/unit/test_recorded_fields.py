@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, get_args, get_type_hints
 import pytest
 
 from elastream.core.observation import Observation
+from elastream.core.task_cost import TaskCost
 from tests.recordings.replaying import FAST, FOREACH, JOIN, NAMES, UDF, WINDOW, looks
 
 
@@ -32,6 +33,7 @@ NO_REPORT = "rate-micro-batch does not report its newest offset"
 NO_STATE = "no stateful operator"
 NO_DELAY = "needs the newest offsets of all sources, or files to list"
 ONE_PART = "no exchange, so one operator"
+NOT_RECORDED = "recorded before it was told"
 NO_PROMISE = "the owner's promise, not Spark's"
 
 NOT_EVERYWHERE: dict[str, Entry] = {
@@ -39,6 +41,13 @@ NOT_EVERYWHERE: dict[str, Entry] = {
     "Observation.lacks": nowhere("all executors ran on the host that was asked"),
     "Observation.troubles": nowhere("nothing was lost"),
     "Pool.worker_memory_bytes": nowhere("a setting of the application that was not recorded"),
+    "Pool.system_s": nowhere(NOT_RECORDED),
+    "Pool.page_faults": nowhere(NOT_RECORDED),
+    "Pool.host_cpu": nowhere(NOT_RECORDED),
+    "Worker.heap_bytes": nowhere(NOT_RECORDED),
+    "FinishedBatch.cost": nowhere(NOT_RECORDED),
+    **{f"TaskCost.{each.name}": nowhere(NOT_RECORDED) for each in fields(TaskCost)},
+    "Query.event_utc_s": only(WINDOW, JOIN, otherwise="no watermark"),
     "Worker.delays_ms": nowhere("Spark measures no network"),
     "Query.state": only(WINDOW, JOIN, otherwise=NO_STATE),
     "Query.delay": only(FAST, JOIN, otherwise=NO_DELAY),

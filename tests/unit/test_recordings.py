@@ -8,7 +8,8 @@ import pytest
 
 from elastream.core.credible import credible
 from elastream.core.needs import fit
-from elastream.core.observation import Reading, ReadLimit, readings
+from elastream.core.observation import Reading, ReadLimit
+from elastream.core.readings import readings
 from elastream.core.signals import Signal
 from elastream.loop.planner import Planner
 from elastream.policies import policies

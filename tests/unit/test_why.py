@@ -141,7 +141,7 @@ def test_a_long_calm_is_told_in_hours() -> None:
 
 
 def test_what_executors_cannot_help_is_a_line_of_its_own_while_it_holds() -> None:
-    blocked = Bottleneck(kind="blocked-sink", query="q", sentence="q: for 12 s no task runs")
+    blocked = Bottleneck(kind="blocked-sink", query="q", sentence="q: for 12 s no task runs", useful_slots=0)
     ticks = [kept(1), replace(kept(2), bottlenecks=(blocked,)), replace(kept(3), bottlenecks=(blocked,)), kept(4)]
     assert told(ticks) == [
         "12:00:05  executors 4 kept: 40 of 100 slots busy.",
@@ -152,7 +152,7 @@ def test_what_executors_cannot_help_is_a_line_of_its_own_while_it_holds() -> Non
 
 def test_a_bottleneck_that_a_guard_acted_on_is_told_once() -> None:
     now = observation(5.0, wanted=4)
-    blocked = Bottleneck(kind="blocked-sink", query="q", sentence="q: for 12 s no task runs")
+    blocked = Bottleneck(kind="blocked-sink", query="q", sentence="q: for 12 s no task runs", useful_slots=0)
     held = Decision(allocation={"executors": 9}, reason="more").adjusted(
         "bottleneck", {"executors": 4}, blocked.sentence
     )

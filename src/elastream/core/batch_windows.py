@@ -28,6 +28,9 @@ MOVED_BY_BATCHES = frozenset(
         Signal.WORKER_CPU,
         Signal.WORKER_RECORDS,
         Signal.BUSY_SLOTS,
+        Signal.SYSTEM_TIME,
+        Signal.PAGE_FAULTS,
+        Signal.HOST_CPU,
         # Of the same time as what it is compared with.
         Signal.READY,
     }

@@ -5,7 +5,7 @@ Policies and guards see only what passed through here, so none of them asks agai
 
 import math
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import astuple, fields, is_dataclass, replace
 from functools import cache
 from operator import is_not
 from typing import Any
@@ -21,8 +21,8 @@ from elastream.core.observation import (
     Reading,
     RunningBatch,
     Source,
-    readings,
 )
+from elastream.core.readings import readings
 
 # Clocks of two processes on one machine differ by less; a reading further ahead is from another clock.
 _AHEAD_S = 5.0
@@ -75,9 +75,13 @@ def _finite(value: float | None) -> bool:
 def _other_readings(now: Observation) -> Iterator[Reading | None]:
     """Those without a signal of their own: nobody keeps them, but policies see them."""
     yield now.other_busy_slots
+    for pool in now.pools:
+        for worker in pool.workers:
+            yield worker.heap_bytes
     for query in now.queries:
         yield query.other_s
         yield query.watermark_utc_s
+        yield query.event_utc_s
         for work in query.operators:
             yield work.queue_room
         if query.state is not None:
@@ -171,11 +175,13 @@ def _sound_finished(batch: FinishedBatch) -> FinishedBatch | None:
         return None
     numbers: dict[str, Any] = {name: getattr(batch, name) for name in ("rows", "busy_s", "driver_s", "critical_s")}
     longest = batch.longest if batch.longest is None or _is_sound_task(batch.longest) else None
-    if all(map(_finite, (*numbers.values(), *batch.parts_s.values()))) and longest is batch.longest:
+    cost = batch.cost if batch.cost is None or all(map(_finite, astuple(batch.cost))) else None
+    is_sound = all(map(_finite, (*numbers.values(), *batch.parts_s.values())))
+    if is_sound and longest is batch.longest and cost is batch.cost:
         return batch
     sound: dict[str, Any] = {name: value if _finite(value) else None for name, value in numbers.items()}
     parts = {name: part for name, part in batch.parts_s.items() if _finite(part)}
-    return replace(batch, **sound, longest=longest, parts_s=parts)
+    return replace(batch, **sound, longest=longest, cost=cost, parts_s=parts)
 
 
 def _is_sound_task(task: LongestTask) -> bool:

@@ -20,9 +20,11 @@ from typing import Any
 
 from elastream.core.batch_windows import MOVED_BY_BATCHES, find_periods_s, widest_s
 from elastream.core.decision import Decision
-from elastream.core.observation import FinishedBatch, LongestTask, Observation, Pool, Query, Reading, readings
+from elastream.core.observation import FinishedBatch, LongestTask, Observation, Pool, Query, Reading
+from elastream.core.readings import readings
 from elastream.core.series import Series
 from elastream.core.signals import Signal
+from elastream.core.task_cost import TaskCost
 
 HORIZON_S = 3600.0
 """Readings older than this are forgotten; a policy that needs a longer past keeps it in its own memory."""
@@ -360,5 +362,11 @@ def _numbers(values: list[Any]) -> list[float]:
 
 
 def _batch(value: dict[str, Any]) -> FinishedBatch:
-    longest = value.get("longest")
-    return FinishedBatch(**{**value, "longest": None if longest is None else LongestTask(**longest)})
+    longest, cost = value.get("longest"), value.get("cost")
+    return FinishedBatch(
+        **{
+            **value,
+            "longest": None if longest is None else LongestTask(**longest),
+            "cost": None if cost is None else TaskCost(**cost),
+        }
+    )

@@ -6,13 +6,14 @@ the time it was last seen not to have moved, so that it does not grow old during
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from elastream.core.control import Control
 from elastream.core.signals import Signal
 from elastream.core.slo import OnTime, Slo
+from elastream.core.task_cost import TaskCost
 from elastream.core.topology import Topology
 
 Phase = Literal["starting", "running", "between-triggers", "no-data", "restarting", "terminated"]
@@ -49,6 +50,8 @@ class Worker:
     """Where the processor use was read: 'proc', 'prometheus', 'tasks' (the times that tasks tell, of an executor on
     another host), or 'busy-slots' where it is only emulated."""
     memory_bytes: Reading | None = None
+    heap_bytes: Reading | None = None
+    """Of its JVM, garbage included, as of its last heartbeat with a task."""
     records: Reading | None = None
 
 
@@ -74,6 +77,12 @@ class Pool:
     workers: tuple[Worker, ...] = ()
     worker_memory_bytes: float | None = None
     busy_slot_s: Reading | None = None
+    system_s: Reading | None = None
+    """Processor time in the kernel, of the executors whose processes are seen; None where not all are."""
+    page_faults: Reading | None = None
+    """Of the same: pages that had to be read from a disk."""
+    host_cpu: Reading | None = None
+    """Share of the cores of the driver's host that are busy, with whatever."""
 
     @property
     def slots(self) -> int:
@@ -212,6 +221,7 @@ class FinishedBatch:
     critical_s: float | None = None
     """Time that its tasks need on any number of slots: the longest task of each stage, one after the other."""
     longest: LongestTask | None = None
+    cost: TaskCost | None = None
     parts_s: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -284,6 +294,8 @@ class Query:
     """How many records have kept the promise so far; None where nothing is promised."""
     watermark_utc_s: Reading | None = None
     """Event time up to which results are final."""
+    event_utc_s: Reading | None = None
+    """The newest event time that was read."""
     error: str | None = None
     """Why it ended, if it failed."""
 
@@ -367,34 +379,3 @@ class Observation:
     def wanted(self) -> dict[str, int]:
         """The allocation that was decided last."""
         return {pool.name: pool.wanted for pool in self.pools}
-
-
-def readings(now: Observation) -> Iterator[tuple[Signal, str, Reading | None]]:
-    """Every reading in an observation, with its signal and its subject ('query/source', 'pool/worker', ...)."""
-    for pool in now.pools:
-        yield Signal.BUSY_SLOTS, pool.name, pool.busy_slot_s
-        yield Signal.READY, pool.name, Reading(pool.ready, now.at_s)
-        for worker in pool.workers:
-            subject = f"{pool.name}/{worker.id}"
-            yield Signal.WORKER_CPU, subject, worker.cpu
-            yield Signal.WORKER_MEMORY, subject, worker.memory_bytes
-            yield Signal.WORKER_RECORDS, subject, worker.records
-    for query in now.queries:
-        yield Signal.BATCHES, query.id, query.batches
-        yield Signal.DRIVER_TIME, query.id, query.driver_s
-        if query.delay is not None:
-            yield Signal.DELAY, query.id, Reading(query.delay.p95_s, query.delay.at_s)
-        if query.state is not None:
-            yield Signal.STATE_BYTES, query.id, query.state.bytes
-        for source in query.sources:
-            subject = f"{query.id}/{source.name}"
-            yield Signal.ARRIVED, subject, source.arrived
-            yield Signal.COMMITTED, subject, source.committed
-            yield Signal.BACKLOG_AGE, subject, source.backlog_age_s
-        for work in query.operators:
-            subject = f"{query.id}/{work.name}"
-            yield Signal.RECORDS_IN, subject, work.records_in
-            yield Signal.RECORDS_OUT, subject, work.records_out
-            yield Signal.BUSY_TIME, subject, work.busy_s
-            yield Signal.BACKPRESSURE_TIME, subject, work.backpressure_s
-            yield Signal.QUEUE, subject, work.queue

@@ -35,6 +35,9 @@ class Signal(StrEnum):
     WORKER_RECORDS = "worker-records"
     BUSY_SLOTS = "busy-slots"
     READY = "ready"
+    SYSTEM_TIME = "system-time"
+    PAGE_FAULTS = "page-faults"
+    HOST_CPU = "host-cpu"
     WORKER_CHOICE = "worker-choice"
     PLACE_CHOICE = "place-choice"
     WORKER_PLACE = "worker-place"
@@ -58,6 +61,9 @@ GLOSSARY: dict[Signal, Meaning] = {
     Signal.WORKER_RECORDS: Meaning("worker", "records, total", "records the worker has taken in"),
     Signal.BUSY_SLOTS: Meaning("pool", "slot-s, total", "time in which slots ran a task, of whatever query"),
     Signal.READY: Meaning("pool", "workers", "workers that can run tasks"),
+    Signal.SYSTEM_TIME: Meaning("pool", "s, total", "processor time of executors in the kernel, where all are seen"),
+    Signal.PAGE_FAULTS: Meaning("pool", "pages, total", "pages of executors that had to be read from a disk"),
+    Signal.HOST_CPU: Meaning("pool", "share of its cores", "processor use of the driver's host, by whatever"),
     Signal.WORKER_CHOICE: Meaning("platform", "-", "a decision may say which workers leave"),
     Signal.PLACE_CHOICE: Meaning("platform", "-", "a decision may say on which node a worker is added"),
     Signal.WORKER_PLACE: Meaning("worker", "ms", "node of each worker and delays between nodes"),

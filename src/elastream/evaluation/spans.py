@@ -30,8 +30,8 @@ def find_trouble(tick: Tick) -> tuple[SpanKind, str] | None:
         return "blind", "; ".join(tick.troubles) or "no look"
     if wrong := [*tick.troubles, *_ill(tick.observation)]:
         return "trouble", "; ".join(wrong)
-    if tick.bottlenecks:
-        return "limited", "; ".join(one.sentence for one in tick.bottlenecks)
+    if limits := [one.sentence for one in tick.bottlenecks if one.stops_growth]:
+        return "limited", "; ".join(limits)
     return None
 
 

@@ -264,7 +264,7 @@ class RunMetrics(Collector):
     def _add_what_was_concluded(self, tick: Tick, now: Observation, found: dict[str, Samples]) -> None:
         names = {query.id: self._queries[query.id].name for query in living_queries(now)[:MOST_QUERIES]}
         for one in tick.bottlenecks:
-            if one.query in names:
+            if one.query in names and one.stops_growth:
                 found.setdefault("elastream_limited", {})[names[one.query], one.kind] = 1.0
         horizon_s = find_horizon(self._header.policy_settings) if self._header is not None else None
         if tick.decision is not None and horizon_s is not None:

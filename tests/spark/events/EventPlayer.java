@@ -118,14 +118,14 @@ public class EventPlayer {
             List infos = new ArrayList();
             for (int i = 5; i < words.length; i++) {
                 String[] stage = words[i].split(":");
-                infos.add(info(Integer.parseInt(stage[0]), Integer.parseInt(stage[1]), Integer.parseInt(stage[2])));
+                infos.add(info(Integer.parseInt(stage[0]), Integer.parseInt(stage[1]), Integer.parseInt(stage[2]), false));
             }
             watch.onJobStart(new SparkListenerJobStart(Integer.parseInt(words[1]), clock.utc, seq(infos),
                 properties(words[2], words[3], words[4])));
         } else if (kind.equals("job-end")) {
             watch.onJobEnd(new SparkListenerJobEnd(Integer.parseInt(words[1]), clock.utc, JobSucceeded$.MODULE$));
         } else if (kind.equals("stage")) {
-            // stage, attempt, tasks, query, batch, execution
+            // stage, attempt, tasks, query, batch, execution, and "near" if its tasks would rather run in some places
             StageInfo info = stage(words);
             watch.onStageSubmitted(new SparkListenerStageSubmitted(info, properties(words[4], words[5], words[6])));
         } else if (kind.equals("stage-end")) {
@@ -169,7 +169,7 @@ public class EventPlayer {
         }
     }
 
-    /** task, stage, attempt, executor, verdict, run ms, records, accumulable or -, processor ms. */
+    /** task, stage, attempt, executor, verdict, run ms, records, accumulable or -, processor ms, ms of garbage. */
     private void taskEnd(String[] words) {
         TaskInfo info = task(words);
         boolean well = words[5].equals("done");
@@ -180,6 +180,9 @@ public class EventPlayer {
         metrics.inputMetrics().setRecordsRead(Long.parseLong(words[7]));
         if (words.length > 9) {
             metrics.setExecutorCpuTime(Long.parseLong(words[9]) * 1000000);
+        }
+        if (words.length > 10) {
+            metrics.setJvmGCTime(Long.parseLong(words[10]));
         }
         if (words.length > 8 && !words[8].equals("-")) {
             List made = new ArrayList();
@@ -223,14 +226,19 @@ public class EventPlayer {
     }
 
     private StageInfo stage(String[] words) {
-        StageInfo info = info(Integer.parseInt(words[1]), Integer.parseInt(words[2]), Integer.parseInt(words[3]));
+        boolean near = words[0].equals("stage") && words.length > 7 && words[7].equals("near");
+        StageInfo info = info(Integer.parseInt(words[1]), Integer.parseInt(words[2]), Integer.parseInt(words[3]), near);
         info.submissionTime_$eq(scala.Option.apply(Long.valueOf(clock.utc)));
         return info;
     }
 
-    private static StageInfo info(int stage, int attempt, int tasks) {
+    private static StageInfo info(int stage, int attempt, int tasks, boolean near) {
         scala.collection.immutable.Seq none = seq(new ArrayList());
-        return new StageInfo(stage, attempt, "stage", tasks, none, none, "", null, none, scala.Option.empty(), 0, false, 0);
+        List places = new ArrayList();
+        for (int i = 0; i < tasks; i++) {
+            places.add(near ? seq(java.util.Collections.singletonList("a host")) : none);
+        }
+        return new StageInfo(stage, attempt, "stage", tasks, none, none, "", null, seq(places), scala.Option.empty(), 0, false, 0);
     }
 
     private static AccumulableInfo accumulable(Long id) {

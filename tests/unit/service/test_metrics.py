@@ -61,7 +61,7 @@ def test_all_that_is_told_is_in_the_page_about_it_and_nothing_else() -> None:
         )
         pools = (replace(now.pools[0], busy_slot_s=Reading(3.0 * now.at_s, now.at_s)),)
         note = Adjustment(guard="step-limit", pool="executors", before=9, after=8, reason="x")
-        limit = Bottleneck(kind="hot-key", query=full.id, sentence="x")
+        limit = Bottleneck(kind="hot-key", query=full.id, sentence="x", useful_slots=1)
         metrics.write(
             replace(
                 one,

@@ -1,5 +1,6 @@
 from dataclasses import replace
 
+from elastream.core.task_cost import TaskCost
 from elastream.spark.jvm.snapshot import StageSeen
 from elastream.spark.observe.batch_work import BatchStages, united_s
 
@@ -41,3 +42,14 @@ def test_the_task_that_a_batch_waited_for_longest_is_named_with_the_mean_of_its_
 def test_a_batch_without_stages_waited_for_no_task() -> None:
     assert BatchStages().critical_s() is None
     assert BatchStages().longest_task() is None
+
+
+def test_what_tasks_were_spent_on_adds_up_over_stages_and_is_unknown_if_one_did_not_tell() -> None:
+    work = BatchStages()
+    told = replace(stage(1, 10.0, 16.0, longest=5.0, busy=8.0), cost=TaskCost(gc_s=2.0, spilled_bytes=10.0))
+    work.add(told, "read-0")
+    work.add(replace(told, id=2, cost=TaskCost(gc_s=1.5, state_s=3.0)), "join-0")
+    assert work.cost == TaskCost(gc_s=3.5, spilled_bytes=10.0, state_s=3.0)
+    work.add(replace(told, id=3, cost=None), "join-1")
+    assert work.cost is None
+    assert BatchStages().cost is None

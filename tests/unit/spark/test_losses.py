@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from elastream.core.observation import Observation, Query, readings
+from elastream.core.observation import Observation, Query
+from elastream.core.readings import readings
 from elastream.core.signals import Signal
 from elastream.loop.planner import Planner
 from elastream.policies import policies

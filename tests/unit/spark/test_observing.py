@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from elastream.core.credible import credible
-from elastream.core.observation import Observation, Query, Reading, readings
+from elastream.core.observation import Observation, Query, Reading
+from elastream.core.readings import readings
 from elastream.spark.jvm.snapshot import QueryEvent, QuerySeen, SourceSeen
 from elastream.spark.jvm.snapshot_parser import parse_snapshot
 from tests.unit.spark.reading import NAMES, fold, folded, lines, observing, queries

@@ -30,8 +30,8 @@ def pool(
     return pooling.pool(PoolSeen(**SIZES, ready=ready, leaving=leaving), seen, used, at_s)
 
 
-def used(cpu_s: float) -> Usage:
-    return Usage(pid=1, cpu_s=cpu_s, memory_bytes=300.0)
+def used(cpu_s: float, pid: int = 1, **more: float) -> Usage:
+    return Usage(pid=pid, cpu_s=cpu_s, memory_bytes=300.0, **more)
 
 
 def test_processor_use_is_the_share_of_an_executors_slots_between_two_looks() -> None:
@@ -68,3 +68,25 @@ def test_ready_leaving_and_starting_are_told_apart_and_one_that_has_gone_is_none
     assert {worker.id: worker.state for worker in now.workers} == {"a": "ready", "b": "leaving", "new": "starting"}
     assert (now.ready, now.leaving) == (1, 1)
     assert now.busy_slot_s == (4.0, 10.0)
+
+
+def test_time_in_the_kernel_and_page_faults_of_all_executors_never_fall_and_are_unknown_if_one_is_not_seen() -> None:
+    pooling, seen = PoolTracker(), look(a={}, b={})
+
+    def at(at_s: float, **each: Usage) -> tuple[float | None, float | None]:
+        now = pool(pooling, at_s, seen, ready=("a", "b"), **each)
+        return now.system_s and now.system_s.value, now.page_faults and now.page_faults.value
+
+    a = used(1.0, 1, system_s=5.0, page_faults=100.0, host_cpu=0.4)
+    assert at(10.0, a=a, b=used(1.0, 2, system_s=1.0, page_faults=7.0)) == (0.0, 0.0)
+    more = used(2.0, 2, system_s=1.5, page_faults=9.0)
+    assert at(11.0, a=used(2.0, 1, system_s=6.0, page_faults=100.0), b=more) == (1.5, 2.0)
+    # A Python worker that was killed takes its own with it.
+    assert at(12.0, a=used(2.0, 1, system_s=4.0, page_faults=90.0), b=more) == (1.5, 2.0)
+    assert at(13.0, a=a) == (None, None)
+    assert pool(PoolTracker(emulated=True), 14.0, seen, ready=("a",), a=a).host_cpu is None
+
+
+def test_the_heap_of_an_executor_is_as_of_its_last_heartbeat_with_a_task() -> None:
+    workers = pool(PoolTracker(), 10.0, look(a={"heap_bytes": 4096}, b={"heap_bytes": 0}), ready=("a", "b")).workers
+    assert [worker.heap_bytes for worker in workers] == [(4096.0, 10.0), None]

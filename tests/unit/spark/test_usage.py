@@ -54,3 +54,18 @@ def test_a_process_of_another_user_is_not_counted_whatever_it_calls_itself(tmp_p
 
 def test_without_proc_nothing_is_known(tmp_path: Path) -> None:
     assert HostUsage("app-1", tmp_path / "none").read() == {}
+
+
+def test_time_in_the_kernel_page_faults_and_what_the_host_does_are_read_beside_it(tmp_path: Path) -> None:
+    per_s = os.sysconf("SC_CLK_TCK")
+    add(tmp_path, 10, 1, "java", MINE, 5 * per_s, 100)
+    fields = (tmp_path / "10" / "stat").read_text().split()
+    # After pid and command, counted from the state: pages that a disk had to read, and ticks in the kernel.
+    fields[2 + 9], fields[2 + 12] = "42", str(2 * per_s)
+    (tmp_path / "10" / "stat").write_text(" ".join(fields))
+    (tmp_path / "stat").write_text("cpu 100 0 100 700 100 0 0 0 0 0\ncpu0 1 2 3\n")
+    usage = HostUsage("app-1", tmp_path)
+    first = usage.read()["3"]
+    assert (first.cpu_s, first.system_s, first.page_faults, first.host_cpu) == (7.0, 2.0, 42.0, None)
+    (tmp_path / "stat").write_text("cpu 150 0 125 710 115 0 0 0 0 0\n")
+    assert usage.read()["3"].host_cpu == pytest.approx(0.75)

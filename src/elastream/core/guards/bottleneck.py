@@ -22,7 +22,7 @@ class BottleneckGuard(Forgetful, LetsThePolicySpeak):
         """Take back the growth that cannot help, and name what would."""
         if decision.kind == "hold" or all(decision.allocation[pool.name] <= pool.wanted for pool in now.pools):
             return decision
-        found = [one for one in find_bottlenecks(now, known) if one.useful_slots is not None]
+        found = [one for one in find_bottlenecks(now, known) if one.stops_growth]
         if not found:
             return decision
         for pool in now.pools:

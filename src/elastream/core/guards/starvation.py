@@ -89,7 +89,7 @@ class Starvation(LetsThePolicySpeak):
         busy = _running_share(pool) if is_blind else known.busy_share(pool, self.settle_s, just_now=True)
         if busy is None or busy < _FULL_WITH_WAITING:
             return None
-        limited = {one.query for one in find_bottlenecks(now, known)}
+        limited = {one.query for one in find_bottlenecks(now, known) if one.stops_growth}
         for query in now.queries:
             if query.phase != "terminated" and query.id not in limited:
                 wants = _wants(query, known, busy)

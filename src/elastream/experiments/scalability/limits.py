@@ -1,9 +1,10 @@
 """What kept a job from a rate, with the evidence: from all looks of a probe, once that has failed.
 
-While it runs, the loop names what executors cannot help (`core/bottleneck.py`): a hot key, a blocked sink, the driver,
-too few partitions, a read limit. That comes first. Of a probe there is more to say, because it lasted at one rate and
-one size: whether processors were the limit, which more executors do help, whether slots stood idle at barriers, whether
-records waited for a trigger rather than for work, and whether it was the start that it had not yet caught up with.
+While it runs, the loop names what keeps a query back (`core/bottleneck`): a hot key, a blocked sink, the driver, too
+few partitions, a read limit. That comes first. What batches were spent on instead of records (garbage, state, waiting)
+the same module concludes from all batches of the probe. Of a probe there is more to say, because it lasted at one rate
+and one size: whether processors were the limit, which more executors do help, whether slots stood idle at barriers,
+whether records waited for a trigger rather than for work, and whether it was the start that was not caught up with.
 
 Where nothing stands out nothing is named, and of a rate that was sustained nothing is said.
 """
@@ -12,17 +13,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from elastream.core.bottleneck import Bottleneck, Kind, find_bottlenecks
+from elastream.core.bottleneck.costs import find_costs
+from elastream.core.bottleneck.driver import explain_driver
 from elastream.core.decision import Json
 from elastream.core.knowledge import Knowledge
 from elastream.core.observation import FinishedBatch, Observation, Query
 from elastream.estimators.batch_cost import batch_cost
 from elastream.experiments.scalability.probe import ProbeMoment, ProbeTerms, ProbeVerdict
 
-LimitKind = Kind | Literal["start-up", "processor", "slots", "state-store", "fixed-cost", "barriers", "trigger"]
+LimitKind = Kind | Literal["start-up", "processor", "slots", "fixed-cost", "barriers", "trigger"]
 # Named by the loop on so many of the looks, it is no passing thing.
 _OFTEN = 0.2
 # Of the time of a batch, or of its work: more than half is what the other half waits for.
@@ -53,8 +56,10 @@ class ProbeLimits:
         self._last: dict[Kind, Bottleneck] = {}
         self._batches: dict[str, dict[int, FinishedBatch]] = {}
         self._every: dict[str, dict[int, FinishedBatch]] = {}
-        self._commits_s: dict[str, dict[int, float]] = {}
         self._queries: dict[str, Query] = {}
+        self._last_look: Observation | None = None
+        self._first_system_s: float | None = None
+        self._system_s: float | None = None
         self._began_s: float | None = None
 
     def add(self, now: Observation, warm_up_s: float) -> None:
@@ -68,6 +73,11 @@ class ProbeLimits:
         if now.at_s - self._began_s < warm_up_s:
             return
         self._looks += 1
+        self._last_look = now
+        system = [pool.system_s.value for pool in now.pools if pool.system_s is not None]
+        if len(system) == len(now.pools):
+            self._system_s = sum(system)
+            self._first_system_s = self._system_s if self._first_system_s is None else self._first_system_s
         self._slots = sum(pool.slots for pool in now.pools)
         for found in find_bottlenecks(now, self._known):
             # Partitions follow the layout: as many as there are slots keep nothing back here.
@@ -79,40 +89,52 @@ class ProbeLimits:
             self._queries[query.id] = query
             if query.finished is not None:
                 self._batches.setdefault(query.id, {})[query.finished.id] = query.finished
-                if query.state is not None and query.state.commit_s is not None:
-                    self._commits_s.setdefault(query.id, {})[query.finished.id] = query.state.commit_s.value
 
     def find(self, verdict: ProbeVerdict, moments: Sequence[ProbeMoment], terms: ProbeTerms) -> tuple[ProbeLimit, ...]:
         """The most telling first; empty for a rate that was sustained, and where nothing stands out."""
         if verdict.state != "unsustained":
             return ()
-        named = [
-            ProbeLimit(kind=kind, sentence=self._last[kind].sentence, evidence=dict(self._last[kind].evidence))
-            for kind, times in self._often.most_common()
-            if times >= _OFTEN * self._looks
-        ]
+        named = [_told(self._last[kind]) for kind, times in self._often.most_common() if times >= _OFTEN * self._looks]
+        # What keeps results back and no record is no reason why a rate was not sustained, and yet worth to know.
+        beside = [one for one in named if one.kind == "watermarks"]
+        named = [one for one in named if one.kind != "watermarks"]
         found = [*named, *_find_start(moments, terms)]
         for name, batches in self._batches.items():
             shape = _shape(list(batches.values()), self._slots)
             if shape is None:
                 continue
-            query, commits_s = self._queries[name], sum(self._commits_s.get(name, {}).values())
-            processor = _find_processor(verdict, terms)
+            query = self._queries[name]
+            processor = _find_processor(verdict, terms, self._kernel_s)
             fixed = _find_fixed_cost(query, shape, self._every.get(name, {}))
             # One cause explains a batch; the ones behind it would repeat it in other words. What processors are busy
             # with may be the cost of batches.
             ways = (
                 [_find_driver(query, shape, named)],
-                [_find_state_store(query, shape, commits_s)],
+                self._find_costs(query, shape),
                 [processor, fixed],
                 [_find_barriers(query, shape, named)],
                 [_find_trigger(query, shape, terms)],
             )
             found += next((known for way in ways if (known := [one for one in way if one is not None])), [])
         kinds: dict[LimitKind, ProbeLimit] = {}
-        for one in found:
+        for one in [*found, *beside]:
             kinds.setdefault(one.kind, one)
         return tuple(kinds.values())
+
+    def _find_costs(self, query: Query, shape: _BatchShape) -> list[ProbeLimit | None]:
+        """What its batches were spent on, as the loop concludes it, of all of them."""
+        if self._last_look is None:
+            return []
+        return [_told(one) for one in find_costs(query, shape.batches, self._last_look, self._known)]
+
+    @property
+    def _kernel_s(self) -> float | None:
+        """Processor time of executors in the kernel, since the warm-up."""
+        return None if self._system_s is None else self._system_s - (self._first_system_s or 0.0)
+
+
+def _told(found: Bottleneck) -> ProbeLimit:
+    return ProbeLimit(kind=found.kind, sentence=found.sentence, evidence=dict(found.evidence))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,30 +191,13 @@ def _find_start(moments: Sequence[ProbeMoment], terms: ProbeTerms) -> list[Probe
 
 def _find_driver(query: Query, shape: _BatchShape, named: Sequence[ProbeLimit]) -> ProbeLimit | None:
     share = shape.driver_s / shape.duration_s
-    if share < _DRIVER or any(one.kind in ("driver", "blocked-sink") for one in named):
+    if share < _DRIVER or any(one.kind in ("driver", "blocked-sink", "source", "sink") for one in named):
         return None
-    return ProbeLimit(
-        kind="driver",
-        sentence=(
-            f"{query.name}: for {share:.0%} of its batches no task runs, the driver plans and commits: executors "
-            f"cannot help; batches of {shape.mean_s:.1f} s are too short, a longer trigger makes fewer"
-        ),
-        evidence={"driver_share": share, "batch_s": shape.mean_s},
-    )
-
-
-def _find_state_store(query: Query, shape: _BatchShape, commits_s: float) -> ProbeLimit | None:
-    share = commits_s / shape.busy_s if shape.busy_s > 0 else 0.0
-    if share < _MOST_OF_IT:
-        return None
-    return ProbeLimit(
-        kind="state-store",
-        sentence=(
-            f"{query.name}: {share:.0%} of the slots' time goes into writing state; less of it, or another store, "
-            "would help more than executors"
-        ),
-        evidence={"commit_share": share},
-    )
+    found = _told(explain_driver(query, shape.batches))
+    if found.kind != "driver":
+        return found
+    remedy = f"; batches of {shape.mean_s:.1f} s are too short, a longer trigger makes fewer"
+    return replace(found, sentence=found.sentence + remedy, evidence={**found.evidence, "driver_share": share})
 
 
 def _find_fixed_cost(query: Query, shape: _BatchShape, every: Mapping[int, FinishedBatch]) -> ProbeLimit | None:
@@ -212,15 +217,19 @@ def _find_fixed_cost(query: Query, shape: _BatchShape, every: Mapping[int, Finis
     )
 
 
-def _find_processor(verdict: ProbeVerdict, terms: ProbeTerms) -> ProbeLimit | None:
-    used = verdict.evidence.get("processor")
+def _find_processor(verdict: ProbeVerdict, terms: ProbeTerms, kernel_s: float | None) -> ProbeLimit | None:
+    used, lasted_s = verdict.evidence.get("processor"), verdict.evidence.get("seconds")
     if not isinstance(used, float) or used < terms.processor:
         return None
     what = "slots" if terms.is_emulated else "processors"
+    kernel, evidence = "", {"used": used}
+    if kernel_s is not None and isinstance(lasted_s, float) and lasted_s > 0 and not terms.is_emulated:
+        evidence["kernel"] = min(1.0, kernel_s / (used * terms.cores * lasted_s))
+        kernel = f" ({1 - evidence['kernel']:.0%} of that for the job, {evidence['kernel']:.0%} in the kernel)"
     return ProbeLimit(
         kind="slots" if terms.is_emulated else "processor",
-        sentence=f"executors use {used:.0%} of their {what}: with more of them it sustains more",
-        evidence={"used": used},
+        sentence=f"executors use {used:.0%} of their {what}{kernel}: with more of them it sustains more",
+        evidence=dict(evidence),
     )
 
 

@@ -150,7 +150,9 @@ def find_state(tick: Tick, configured: str | None = None) -> LoopState:
         return "degraded"
     if (pause := find_pause(tick, configured)) is not None:
         return pause
-    if tick.bottlenecks or any(note.guard == "bounds" for note in decision.adjustments):
+    if any(one.stops_growth for one in tick.bottlenecks) or any(
+        note.guard == "bounds" for note in decision.adjustments
+    ):
         return "limited"
     return "scaling" if any(pool.in_flux for pool in now.pools) or decision.changes(now) else "watching"
 

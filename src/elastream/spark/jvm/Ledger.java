@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.TreeSet;
+import org.apache.spark.executor.ExecutorMetrics;
 import org.apache.spark.executor.TaskMetrics;
 import org.apache.spark.scheduler.AccumulableInfo;
 import org.apache.spark.scheduler.SparkListenerJobStart;
@@ -53,7 +54,12 @@ public class Ledger {
     private final Map unended = new LinkedHashMap();
     private final Tally.Ids tasksOver = new Tally.Ids();
     private final Tally.Ids jobsOver = new Tally.Ids();
+    /** Cores that a task takes. */
+    public int taskCores = 1;
     private int usualCores = 1;
+    /** Slots of the executors that are there, and since when one of them has been free; -1: none is. */
+    private int slots = 0;
+    private long freeSinceMs = -1;
     private long firstTask = Long.MAX_VALUE;
     private long goneBusyMs = 0;
     private long goneOtherBusyMs = 0;
@@ -133,7 +139,21 @@ public class Ledger {
         Tally.Stage stage = open(info.stageId(), info.attemptNumber(), info.numTasks());
         if (stage.open) {
             stage.submittedMs = time(info.submissionTime());
+            stage.beganMs = clock.upMs();
+            stage.prefers = prefers(info);
         }
+    }
+
+    /** Whether a task of it would rather run in some places than in others. */
+    private static boolean prefers(StageInfo info) {
+        scala.collection.Seq places = info.taskLocalityPreferences();
+        scala.collection.Iterator each = places == null ? null : places.iterator();
+        while (each != null && each.hasNext()) {
+            if (((scala.collection.Seq) each.next()).nonEmpty()) {
+                return true;
+            }
+        }
+        return false;
     }
 
     public void stageEnded(StageInfo info) {
@@ -218,7 +238,11 @@ public class Ledger {
             miss((Tally.Task) worker.tasks.values().iterator().next());
         }
         Tally.Task task = new Tally.Task(info.taskId(), stage(stageId, attempt, true), worker, now);
+        if (freeSinceMs >= 0) {
+            task.stage.began(now, freeSinceMs);
+        }
         running.put(id, task);
+        countFree(now);
         worker.begin(task, now);
         task.stage.running++;
         boolean late = task.stage.endedMs > 0 && !task.stage.failed;
@@ -256,7 +280,21 @@ public class Ledger {
         if (running.remove(Long.valueOf(task.id)) != null) {
             task.worker.end(task, clock.upMs());
             task.stage.running--;
+            countFree(clock.upMs());
         }
+    }
+
+    private void countFree(long now) {
+        freeSinceMs = running.size() >= slots ? -1 : freeSinceMs < 0 ? now : freeSinceMs;
+    }
+
+    private void countSlots() {
+        slots = 0;
+        for (Iterator each = executors.values().iterator(); each.hasNext();) {
+            Tally.Worker worker = (Tally.Worker) each.next();
+            slots += worker.removedMs > 0 ? 0 : worker.cores / taskCores;
+        }
+        countFree(clock.upMs());
     }
 
     public void taskEnded(int stageId, int attempt, TaskInfo info, TaskMetrics metrics) {
@@ -289,6 +327,7 @@ public class Ledger {
         if (info.successful()) {
             stage.done++;
             stage.took(metrics);
+            stage.delayed(info, metrics);
         } else {
             stage.lostTasks++;
         }
@@ -330,6 +369,19 @@ public class Ledger {
         worker.count(clock.upMs());
         worker.cores = cores;
         usualCores = cores;
+        countSlots();
+    }
+
+    /** What an executor says of itself every few seconds while it runs tasks. */
+    public void executorTold(String name, scala.collection.Map told) {
+        Tally.Worker worker = (Tally.Worker) executors.get(name);
+        long heap = 0;
+        for (scala.collection.Iterator each = told.valuesIterator(); each.hasNext();) {
+            heap = Math.max(heap, ((ExecutorMetrics) each.next()).getMetricValue("JVMHeapMemory"));
+        }
+        if (worker != null && heap > 0) {
+            worker.heapBytes = heap;
+        }
     }
 
     public void executorRemoved(String name, long atMs) {
@@ -337,6 +389,7 @@ public class Ledger {
         Tally.Worker worker = worker(name, null);
         worker.removedMs = atMs;
         missAll(worker);
+        countSlots();
         int gone = 0;
         for (Iterator each = executors.values().iterator(); each.hasNext();) {
             gone += ((Tally.Worker) each.next()).removedMs > 0 ? 1 : 0;
@@ -359,6 +412,7 @@ public class Ledger {
     private void drop(String id) {
         Tally.Worker worker = (Tally.Worker) executors.remove(id);
         missAll(worker);
+        countSlots();
         goneBusyMs += worker.busyMs;
         goneOtherBusyMs += worker.otherBusyMs;
     }
@@ -441,6 +495,7 @@ public class Ledger {
         if (worker == null) {
             worker = new Tally.Worker(host, usualCores, clock.upMs());
             executors.put(id, worker);
+            countSlots();
             if (executors.size() > MOST_EXECUTORS) {
                 drop((String) executors.keySet().iterator().next());
                 lost++;

@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import org.apache.spark.executor.TaskMetrics;
+import org.apache.spark.scheduler.TaskInfo;
 
 /**
  * What is counted: stages, the tasks that run, and executors.
@@ -94,6 +95,12 @@ public class Tally {
         public int running = 0;
         public int done = 0;
         public int lostTasks = 0;
+        /** When it began, by a clock that nobody sets; -1: it was not told. */
+        public long beganMs = -1;
+        /** Whether its tasks would rather run in certain places. */
+        public boolean prefers = false;
+        /** For how long a slot was free at most while one of its tasks waited. */
+        public long unusedMs = 0;
         public long longestMs = 0;
         public long longestRecords = 0;
         public long oldestMs = 0;
@@ -106,6 +113,11 @@ public class Tally {
         public long fetched = 0;
         public long shuffled = 0;
         public long written = 0;
+        public long cpuNs = 0;
+        public long gcMs = 0;
+        public long writeNs = 0;
+        public long delayMs = 0;
+        public long spilled = 0;
         public List matches = new ArrayList();
 
         public Stage(int id, int attempt) {
@@ -125,6 +137,7 @@ public class Tally {
             stage.endedMs = endedMs > 0 ? endedMs : nowMs;
             stage.failed = failed;
             stage.own = own;
+            stage.prefers = prefers;
             stage.matches = matches;
             return stage;
         }
@@ -142,6 +155,25 @@ public class Tally {
             fetched += metrics.shuffleReadMetrics().recordsRead();
             shuffled += metrics.shuffleWriteMetrics().recordsWritten();
             written += metrics.outputMetrics().recordsWritten();
+            cpuNs += cpuNs(metrics);
+            gcMs += metrics.jvmGCTime();
+            writeNs += metrics.shuffleWriteMetrics().writeTime();
+            spilled += metrics.diskBytesSpilled();
+        }
+
+        /** From its launch to its end, by the driver's clock, less what its executor and the way of its result took. */
+        public void delayed(TaskInfo info, TaskMetrics metrics) {
+            long told = info.gettingResultTime() > 0 ? info.gettingResultTime() : info.finishTime();
+            if (info.launchTime() > 0 && told > info.launchTime()) {
+                delayMs += Math.max(0, told - info.launchTime() - held(metrics));
+            }
+        }
+
+        /** A task of it begins, and a slot has been free since then. */
+        public void began(long nowMs, long freeSinceMs) {
+            if (beganMs >= 0) {
+                unusedMs = Math.max(unusedMs, nowMs - Math.max(beganMs, freeSinceMs));
+            }
         }
 
         /** One that has ended; of equal ones the first, so that a busy minute does not name another each time. */
@@ -179,6 +211,13 @@ public class Tally {
             map.put("fetched", Long.valueOf(fetched));
             map.put("shuffled", Long.valueOf(shuffled));
             map.put("written", Long.valueOf(written));
+            map.put("cpu_ms", Long.valueOf(cpuNs / 1000000));
+            map.put("gc_ms", Long.valueOf(gcMs));
+            map.put("write_ms", Long.valueOf(writeNs / 1000000));
+            map.put("delay_ms", Long.valueOf(delayMs));
+            map.put("spilled", Long.valueOf(spilled));
+            map.put("prefers", Boolean.valueOf(prefers));
+            map.put("unused_ms", Long.valueOf(unusedMs));
             List found = new ArrayList();
             for (Iterator each = matches.iterator(); each.hasNext();) {
                 found.add(((Plans.Match) each.next()).map(used));
@@ -227,6 +266,8 @@ public class Tally {
         public long busyMs = 0;
         public long otherBusyMs = 0;
         public long records = 0;
+        /** Of its heap, as of its last heartbeat with a task; 0 before. */
+        public long heapBytes = 0;
         /** Of tasks that have ended: time for which they held a slot, and processor time of their threads. */
         private long heldMs = 0;
         private long cpuNs = 0;
@@ -286,6 +327,7 @@ public class Tally {
             map.put("other_running", Integer.valueOf(other));
             map.put("busy_ms", Long.valueOf(busyMs));
             map.put("records", Long.valueOf(records));
+            map.put("heap_bytes", Long.valueOf(heapBytes));
             map.put("held_ms", Long.valueOf(heldMs));
             // A thread that a task held a slot for used no more than that, whatever clocks say.
             map.put("cpu_ms", Long.valueOf(Math.min(cpuNs / 1000000, busyMs)));

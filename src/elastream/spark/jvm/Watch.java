@@ -9,6 +9,7 @@ import org.apache.spark.SparkContext;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerEvent;
 import org.apache.spark.scheduler.SparkListenerExecutorAdded;
+import org.apache.spark.scheduler.SparkListenerExecutorMetricsUpdate;
 import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
 import org.apache.spark.scheduler.SparkListenerJobEnd;
 import org.apache.spark.scheduler.SparkListenerJobStart;
@@ -50,6 +51,7 @@ public class Watch extends SparkListener {
         application = context.applicationId();
         context.listenerBus().addToQueue(this, QUEUE);
         synchronized (this) {
+            ledger.taskCores = Math.max(1, context.conf().getInt("spark.task.cpus", 1));
             scala.collection.Iterator known = context.statusStore().executorList(true).iterator();
             while (known.hasNext()) {
                 org.apache.spark.status.api.v1.ExecutorSummary one =
@@ -162,6 +164,14 @@ public class Watch extends SparkListener {
     public synchronized void onExecutorRemoved(SparkListenerExecutorRemoved event) {
         try {
             ledger.executorRemoved(event.executorId(), event.time());
+        } catch (Throwable problem) {
+            note(problem);
+        }
+    }
+
+    public synchronized void onExecutorMetricsUpdate(SparkListenerExecutorMetricsUpdate event) {
+        try {
+            ledger.executorTold(event.execId(), event.executorUpdates());
         } catch (Throwable problem) {
             note(problem);
         }

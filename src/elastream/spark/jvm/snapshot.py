@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
+from elastream.core.task_cost import TaskCost
+
 Json = Mapping[str, Any]
 Offset = object
 """As a source writes it: what JSON can be, or a text; only its probe knows what is in it."""
@@ -79,6 +81,8 @@ class StageSeen:
     """Records that task read."""
     oldest_s: float = 0.0
     """For how long the oldest of its running tasks has held one."""
+    cost: TaskCost | None = None
+    """None: it was not told."""
 
     @property
     def busy_s(self) -> float:
@@ -119,6 +123,7 @@ class ExecutorSeen:
     held_s: float | None = None
     """Time for which its ended tasks held a slot, and what their threads computed in it; totals that never fall."""
     cpu_s: float | None = None
+    heap_bytes: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

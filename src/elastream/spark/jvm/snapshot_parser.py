@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
+from elastream.core.task_cost import TaskCost
 from elastream.spark.jvm.snapshot import (
     ExecutorSeen,
     FilesSeen,
@@ -132,11 +133,26 @@ def _stage(raw: Json) -> StageSeen:
         longest_s=seconds("longest_ms"),
         longest_records=count("longest_records"),
         oldest_s=seconds("oldest_ms"),
+        cost=_cost(raw),
         matches=tuple(
             PlanMatch(int(match["shape"]), match.get("root") is True, frozenset(map(int, match["nodes"])))
             for match in raw.get("matches") or ()
         ),
     )
+
+
+def _cost(raw: Json) -> TaskCost | None:
+    numbers = [
+        _number(raw, key) for key in ("cpu_ms", "gc_ms", "fetch_ms", "write_ms", "delay_ms", "spilled", "unused_ms")
+    ]
+    cpu, gc, fetch, write, delay, spilled, unused = numbers
+    if cpu is None or gc is None or fetch is None or write is None or delay is None or spilled is None:
+        return None
+    unused_s, prefers = (unused or 0.0) / 1000, raw.get("prefers") is True
+    return TaskCost(
+        cpu_s=cpu / 1000, gc_s=gc / 1000, fetch_s=fetch / 1000, write_s=write / 1000, scheduled_s=delay / 1000,
+        spilled_bytes=spilled, unplaced_s=unused_s if prefers else 0.0, undispatched_s=0.0 if prefers else unused_s,
+    )  # fmt: skip
 
 
 def _executor(item: tuple[str, Json]) -> ExecutorSeen:
@@ -153,6 +169,8 @@ def _executor(item: tuple[str, Json]) -> ExecutorSeen:
         records=_number(raw, "records") or 0.0,
         held_s=None if held_ms is None else held_ms / 1000,
         cpu_s=None if cpu_ms is None else cpu_ms / 1000,
+        # None was told of one that has run no task.
+        heap_bytes=_number(raw, "heap_bytes") or None,
     )
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from elastream.core.observation import LongestTask
+from elastream.core.task_cost import TaskCost
 from elastream.spark.jvm.snapshot import StageSeen
 
 
@@ -21,6 +22,7 @@ class StageWork:
     longest_s: float = 0.0
     longest_records: float = 0.0
     records: float = 0.0
+    cost: TaskCost | None = field(default_factory=TaskCost)
 
     def add(self, stage: StageSeen) -> None:
         """What was told of it; a task may be told of after its stage has ended."""
@@ -28,6 +30,7 @@ class StageWork:
         self.done += stage.done
         self.busy_s += stage.busy_s
         self.records += stage.records_in
+        self.cost = None if self.cost is None or stage.cost is None else self.cost.plus(stage.cost)
         if stage.longest_s > self.longest_s:
             self.longest_s, self.longest_records = stage.longest_s, stage.longest_records
 
@@ -61,6 +64,16 @@ class BatchStages:
     def busy_s(self) -> float:
         """Slot-seconds."""
         return sum(stage.busy_s for stage in self._stages.values())
+
+    @property
+    def cost(self) -> TaskCost | None:
+        """What their tasks spent their slots on; None if that is not known of one of them."""
+        total = TaskCost()
+        for stage in self._stages.values():
+            if stage.cost is None:
+                return None
+            total = total.plus(stage.cost)
+        return total if self._stages else None
 
     @property
     def spans(self) -> list[tuple[float, float]]:

@@ -23,6 +23,12 @@ class Usage:
     cpu_s: float
     """Total since its start; falls when a Python worker is killed."""
     memory_bytes: float
+    system_s: float | None = None
+    """The part of it in the kernel."""
+    page_faults: float | None = None
+    """Pages that had to be read from a disk; falls as well."""
+    host_cpu: float | None = None
+    """Share of the cores of this host that were busy since it was read before, with whatever."""
 
 
 class HostUsage:
@@ -36,6 +42,7 @@ class HostUsage:
         self._executors: dict[tuple[int, str], str | None] = {}
         self._ticks_per_s = os.sysconf("SC_CLK_TCK")
         self._page_bytes = os.sysconf("SC_PAGE_SIZE")
+        self._host_before: tuple[float, float] | None = None
 
     def read(self) -> Mapping[str, Usage]:
         """By executor id; empty where there is no /proc."""
@@ -44,13 +51,31 @@ class HostUsage:
         self._executors = {key: name for key, name in self._executors.items() if key in here}
         executors = {pid: name for pid, stat in stats.items() if (name := self._executor(pid, stat)) is not None}
         owners = {pid: owner for pid in stats if (owner := self._owner(pid, stats, executors)) is not None}
-        found = {}
+        found, host_cpu = {}, self._host_cpu()
         for pid, name in executors.items():
             theirs = [other for other, owner in owners.items() if owner == pid]
             ticks = sum(self._ticks(stats[other], reaped=other != pid) for other in theirs)
             pages = sum(int(stats[other][21]) for other in theirs)
-            found[name] = Usage(pid=pid, cpu_s=ticks / self._ticks_per_s, memory_bytes=float(pages * self._page_bytes))
+            system = sum(_sum(stats[other], 12, reaped=other != pid) for other in theirs)
+            found[name] = Usage(
+                pid=pid, cpu_s=ticks / self._ticks_per_s, memory_bytes=float(pages * self._page_bytes),
+                system_s=system / self._ticks_per_s, host_cpu=host_cpu,
+                page_faults=float(sum(int(stats[other][9]) for other in theirs)),
+            )  # fmt: skip
         return found
+
+    def _host_cpu(self) -> float | None:
+        """Idle is also who waits for a disk."""
+        try:
+            with open(f"{self._proc}/stat") as file:  # noqa: PTH123 (as below)
+                fields = [float(field) for field in file.readline().split()[1:9]]
+        except (OSError, ValueError):
+            return None
+        idle, total = sum(fields[3:5]), sum(fields)
+        before, self._host_before = self._host_before, (idle, total)
+        if before is None or total <= before[1]:
+            return None
+        return min(1.0, max(0.0, 1 - (idle - before[0]) / (total - before[1])))
 
     def _stats(self) -> dict[int, list[str]]:
         """Fields of all processes, counted from the state on; the last one is the command."""
@@ -99,7 +124,12 @@ class HostUsage:
 
     def _ticks(self, stat: list[str], *, reaped: bool) -> int:
         """User and system time; with that of ended children, which Python's worker daemon has many of."""
-        return sum(int(ticks) for ticks in stat[11 : 15 if reaped else 13])
+        return _sum(stat, 11, reaped=reaped) + _sum(stat, 12, reaped=reaped)
+
+
+def _sum(stat: list[str], place: int, *, reaped: bool) -> int:
+    """Ticks of a process, with those of the children it had."""
+    return int(stat[place]) + (int(stat[place + 2]) if reaped else 0)
 
 
 def _runs_executor(words: list[str]) -> bool:

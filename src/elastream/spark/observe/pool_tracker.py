@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from elastream.core.observation import Pool, Reading, Worker
 from elastream.core.signals import Signal
 from elastream.spark.jvm.snapshot import ExecutorSeen, Snapshot
+from elastream.spark.observe.host_totals import HostTotals
 from elastream.spark.observe.host_usage import Usage
 from elastream.spark.observe.prometheus.executor_use import OutsideUse
 from elastream.spark.observe.task_cpu import TaskCpu
@@ -44,6 +45,7 @@ class PoolTracker:
         self._task_cpu = TaskCpu()
         self._used: dict[str, tuple[str, float, float]] = {}
         """By executor, of the last look: source, processor seconds, time."""
+        self._host_totals = HostTotals()
         self._lacks: dict[Signal, str] = {}
         self.reads_tasks = False
         """Whether the processor use of some follows from what their tasks tell."""
@@ -95,6 +97,7 @@ class PoolTracker:
         self._task_cpu.keep(set(names))
         workers = [self._worker(name, name in leaving, seen, look, usage, outside, at_s) for name in names]
         self._lacks = self._find_lacks(workers, outside, at_s)
+        self._host_totals.add([usage.get(name) for name in names])
         workers += [Worker(id=name, state="starting", since_s=at_s, pid=usage[name].pid) for name in starting]
         return Pool(
             name=POOL,
@@ -108,6 +111,8 @@ class PoolTracker:
             workers=tuple(map(self._without_totals, workers)) if is_lossy else tuple(workers),
             worker_memory_bytes=seen.worker_memory_bytes,
             busy_slot_s=None if is_lossy else Reading(look.busy_s, at_s),
+            # Emulated slots sleep: nothing follows from what their processes do.
+            **({} if self._emulated else self._host_totals.readings(at_s)),
         )
 
     def _without_totals(self, worker: Worker) -> Worker:
@@ -146,6 +151,7 @@ class PoolTracker:
             running_tasks=0 if executor is None else executor.running + executor.other_running,
             cpu=cpu,
             cpu_from=None if cpu is None else source,
+            heap_bytes=None if executor is None or executor.heap_bytes is None else Reading(executor.heap_bytes, at_s),
             memory_bytes=memory if process is None else Reading(process.memory_bytes, at_s),
             records=Reading(0.0 if executor is None else executor.records, at_s),
         )

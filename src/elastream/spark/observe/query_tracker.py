@@ -19,6 +19,7 @@ from elastream.core.observation import (
     Trigger,
 )
 from elastream.core.slo import OnTime, Slo
+from elastream.core.task_cost import TaskCost
 from elastream.estimators.delay import DelayWindow, Punctuality
 from elastream.spark.jvm.snapshot import Json, PlanNode, QueryEvent, QuerySeen, StageSeen
 from elastream.spark.observe.batch_work import BatchStages, united_s
@@ -74,6 +75,7 @@ class QueryTracker:
         self._state: Json | None = None
         self._trigger = Trigger()
         self._is_foreach = False
+        self._event_utc_s: float | None = None
 
     def started(self, run: str, name: str | None) -> None:
         """A run has begun, the first or another one."""
@@ -108,7 +110,7 @@ class QueryTracker:
         """A batch has ended. Raises KeyError, TypeError or ValueError if Spark left out what a batch must have."""
         number = int(progress["batchId"])
         durations = {str(name): float(ms) / 1000 for name, ms in progress["durationMs"].items()}
-        began_utc_s = datetime.fromisoformat(str(progress["timestamp"]).replace("Z", "+00:00")).timestamp()
+        began_utc_s = _utc_s(progress["timestamp"])
         duration_s = durations.pop("triggerExecution")
         ended_s = moment.monotonic(began_utc_s + duration_s)
         work = self._batches.pop(number, BatchStages())
@@ -123,6 +125,8 @@ class QueryTracker:
         self._works.batch_ended()
         if progress.get("stateOperators"):
             self._state = progress
+        newest = (progress.get("eventTime") or {}).get("max")
+        self._event_utc_s = self._event_utc_s if newest is None else _utc_s(newest)
         self._progress = progress
         self._finished_before = max(self._finished_before, number + 1)
         self._finished = FinishedBatch(
@@ -135,6 +139,7 @@ class QueryTracker:
             driver_s=driver_s,
             critical_s=work.critical_s() if is_whole else None,
             longest=work.longest_task() if is_whole else None,
+            cost=_with_state(work.cost, progress) if is_whole else None,
             parts_s=durations,
         )
 
@@ -198,6 +203,7 @@ class QueryTracker:
             slo=self.slo,
             on_time=self._on_time(at_s),
             watermark_utc_s=Reading(seen.watermark_s, at_s) if seen and seen.watermark_s else None,
+            event_utc_s=None if self._event_utc_s is None else Reading(self._event_utc_s, at_s),
             error=self._error or (seen.error if seen else None),
         )
 
@@ -332,6 +338,20 @@ class QueryTracker:
             bytes=total("memoryUsedBytes"),
             commit_s=total("commitTimeMs", 0.001),
         )
+
+
+def _utc_s(text: object) -> float:
+    return datetime.fromisoformat(str(text).replace("Z", "+00:00")).timestamp()
+
+
+def _with_state(cost: TaskCost | None, progress: Json) -> TaskCost | None:
+    """Only its progress tells what of the time of a batch was spent on state."""
+    if cost is None:
+        return None
+    times = [
+        one.get(key) for one in progress.get("stateOperators") or () for key in ("commitTimeMs", "allRemovalsTimeMs")
+    ]
+    return replace(cost, state_s=sum(time for time in times if isinstance(time, int | float)) / 1000)
 
 
 def without_totals(query: Query) -> Query:

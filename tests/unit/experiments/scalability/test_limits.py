@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from elastream.core.observation import KeyedState, Reading, Trigger
+from elastream.core.observation import Trigger
+from elastream.core.task_cost import TaskCost
 from elastream.experiments.scalability.layout import Layout
 from elastream.experiments.scalability.limits import ProbeLimits
 from elastream.experiments.scalability.probe import ProbeMoment, ProbeTerms, ProbeVerdict
@@ -79,7 +80,7 @@ def test_state_that_takes_most_of_the_work_is_named() -> None:
         clock.sleep_until(float(at))
         now = platform.observe()
         queries = tuple(
-            replace(one, state=KeyedState(commit_s=Reading(0.7 * (one.finished.busy_s or 0.0), now.at_s)))
+            replace(one, finished=replace(one.finished, cost=TaskCost(state_s=0.7 * (one.finished.busy_s or 0.0))))
             for one in now.queries
             if one.finished is not None
         )
