@@ -83,6 +83,14 @@ MUTANTS = (
         before="right = Math.min(from + seconds, max);",
         after="right = Math.min(from + 1, max);",
         test="tests/browser/test_page.py::test_what_is_expected_is_drawn_over_the_time_that_it_is_for",
+        fault="with rare batches a rate is sustained after a few of them",
+        file="src/elastream/experiments/scalability/asked.py",
+        before="LEAST_BATCHES = 10",
+        after="LEAST_BATCHES = 1",
+        test="tests/unit/experiments/scalability/test_simulated_scaling.py"
+        "::test_a_rate_is_sustained_for_ten_batches_at_least_and_the_first_line_says_so",
+    ),
+    Mutant(
         fault="growth stops for what more executors help",
         file="src/elastream/core/guards/bottleneck.py",
         before="if one.stops_growth]",

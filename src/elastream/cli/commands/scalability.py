@@ -74,7 +74,8 @@ def scalability(
     ] = None,
     bootstrap: Bootstrap = None,
     accept_after: Annotated[
-        str, typer.Option(metavar="DURATION", help="A rate is sustained after so long; published: 30m.")
+        str,
+        typer.Option(metavar="DURATION", help="A rate is sustained after so long, and ten batches; published: 30m."),
     ] = "5m",
     warm_up: Annotated[str, typer.Option(metavar="DURATION", help="What is seen before is not counted.")] = "30s",
     delay: Annotated[
@@ -170,6 +171,7 @@ def _run(
     if recorded:
         results = planned.study.collect()
     else:
+        planned.check_cluster()
         with ScalabilityView(planned.study, quiet=quiet) as view:
             try:
                 results = planned.study.run(view)

@@ -25,6 +25,9 @@ DELAYS_S: Mapping[str, float] = MappingProxyType({"aggregation": 60.0})
 DELAY_S = 10.0
 TRIGGERS_S: Mapping[str, float] = MappingProxyType({"aggregation": 60.0})
 """Published; others begin a batch as soon as the one before has ended."""
+LEAST_BATCHES = 10
+"""A slope over fewer backlogs may be anything: in five minutes with a trigger of one, four workers seemed to sustain a
+quarter of what six did."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +102,8 @@ class ScalabilityOrder:
         """Of a probe; its rate and its size come with it."""
         return ProbeTerms(
             rate_rps=self.start_rps, workers=1, cores=1, delay_s=self.bound_s, processor=self.processor,
-            accept_after_s=self.accept_after_s, warm_up_s=self.warm_up_s, interval_s=self.trigger_s,
+            accept_after_s=max(self.accept_after_s, LEAST_BATCHES * (self.trigger_s or 0.0)),
+            warm_up_s=self.warm_up_s, interval_s=self.trigger_s,
             host_cores=count_cores() if self.work != "simulated" and self.master is None else None,
             is_emulated=self.work == "emulated",
         )  # fmt: skip
@@ -126,7 +130,7 @@ class ScalabilityOrder:
         # More layouts, other rates to begin with and another precision ask for more of the same.
         for name in ("layouts", "start_rps", "least_rps", "most_rps", "precision", "repeat", "rates"):
             del plain[name]
-        return plain
+        return {**plain, "accept_after_s": self.terms.accept_after_s}
 
 
 def count_cores() -> int:

@@ -19,6 +19,7 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from elastream.core.quantity import spell_number
 from elastream.estimators.capacity import Saturated, power_law
 from elastream.estimators.least_squares import nonnegative
 from elastream.experiments.statistics import ConfidenceInterval, find_t
@@ -77,13 +78,19 @@ class FittedLaw:
     def spell(self) -> str:
         """Its parameters in words."""
         return ", ".join(
-            f"{name} {value:.4g} ({within.low:.4g}..{within.high:.4g})" for name, value, within in self.parameters()
+            f"{name} {_spell(value)} ({_spell(within.low)}..{_spell(within.high)}){'/s' * (place == 0)}"
+            for place, (name, value, within) in enumerate(self.parameters())
         )
 
     def number_for(self, rate_rps: float, most: int, get: Callable[[int], float] | None = None) -> int | None:
         """The fewest that sustain a rate; None: not even so many do."""
         told = get or self.rate
         return next((number for number in range(1, most + 1) if told(number) >= rate_rps), None)
+
+
+def _spell(value: float) -> str:
+    """As people write it: 14.8k, 0.012."""
+    return spell_number(float(f"{value:.3g}"))
 
 
 def rate_of(name: LawName, values: Sequence[float], number: float) -> float:

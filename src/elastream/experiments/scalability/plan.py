@@ -23,12 +23,21 @@ class PlannedStudy:
     left_out: tuple[str, ...]
     note: str
 
+    def check_cluster(self) -> None:
+        """BadInput if a cluster that exists lacks what the largest layout needs; other layouts get what they need."""
+        if self.order.master is None:
+            return
+        from elastream.experiments.scalability.cluster_needs import check_cluster
+
+        largest = max(self.study.layouts, key=lambda one: (one.slots, one.workers))
+        check_cluster(self.order.master, largest, self.order.memory)
+
     def result(self, results: Sequence[LayoutResult], loads_rps: tuple[float, ...], command: str) -> ScalabilityResult:
         """What its layouts came to."""
         return ScalabilityResult(
             job=self.order.job, work=self.order.work, note=self.note, terms=self.study.terms, search=self.study.search,
             results=tuple(results), left_out=self.left_out, loads_rps=loads_rps, folder=self.study.store.folder,
-            command=command,
+            command=command, asked_s=self.order.accept_after_s,
         )  # fmt: skip
 
 

@@ -35,6 +35,8 @@ class ScalabilityResult:
     """That were asked about."""
     folder: Path
     command: str
+    asked_s: float
+    """How long a rate was to be sustained; less than it had to be where so few batches would say nothing."""
 
     @property
     def curves(self) -> list[ScalingCurve]:
@@ -50,9 +52,13 @@ class ScalabilityResult:
         """The first line of every report: what the numbers are, and what a rate had to do to be sustained."""
         terms = self.terms
         times = "once" if self.search.repeat == 1 else f"{self.search.repeat} times"
+        batches = "" if terms.interval_s is None else f" ({terms.accept_after_s / terms.interval_s:.0f} batches"
+        if batches:
+            is_longer = terms.accept_after_s > self.asked_s
+            batches += f"; in {spell_seconds(self.asked_s)} there are too few)" if is_longer else ")"
         asked = (
-            f"sustained: for {spell_seconds(terms.accept_after_s)} after {spell_seconds(terms.warm_up_s)} of warm-up, "
-            f"{times}, no growing backlog, median delay at most {terms.delay_s:g} s, "
+            f"sustained: for {spell_seconds(terms.accept_after_s)}{batches} after {spell_seconds(terms.warm_up_s)} of "
+            f"warm-up, {times}, no growing backlog, median delay at most {terms.delay_s:g} s, "
             f"executors below {terms.processor:.0%} of their processors"
         )
         return f"{WORK[self.work]}{f' ({self.note})' if self.note else ''}; {asked}"

@@ -71,3 +71,11 @@ def test_how_many_are_needed_comes_with_how_sure_that_is() -> None:
     assert most is not None
     assert fewest <= 6 <= most
     assert law.number_for(1e9, 32) is None
+
+
+def test_parameters_are_written_as_people_write_numbers() -> None:
+    law = fit_laws([(1, 14_770.0), (2, 28_000.0), (4, 50_000.0), (6, 68_000.0), (8, 84_000.0)])[0]
+    assert "e+" not in law.spell()
+    assert "e-" not in law.spell()
+    assert law.spell().startswith("of one 14.")
+    assert "k (" in law.spell().split(",")[0]

@@ -150,3 +150,14 @@ def test_what_makes_no_sense_is_told_before_anything_is_run(
 def test_a_job_without_a_model_is_told_how_to_get_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["scalability", "deduplicates", "--simulate", "--out", str(tmp_path / "out")]) == 2
     assert "did you mean 'deduplicate'" in capsys.readouterr().err
+
+
+def test_a_rate_is_sustained_for_ten_batches_at_least_and_the_first_line_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call = ["scalability", "aggregation", "--simulate", "--layouts", "4x1,6x1", "--repeat", "1", "--accept-after", "5m"]
+    assert main([*call, "--out", str(tmp_path), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert "for 10m (10 batches; in 5m there are too few) after 30s of warm-up" in found["about"]
+    four, six = (one["rate_rps"] for one in found["layouts"])
+    assert six == pytest.approx(1.5 * four, rel=0.15)
