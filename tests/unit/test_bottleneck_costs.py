@@ -138,6 +138,13 @@ def test_garbage_is_told_with_its_share_and_how_full_heaps_are() -> None:
     assert "its tasks spill 3,000 MiB to disk in a batch, and 10% of their time" in spilled.sentence
 
 
+def test_a_collector_that_is_busy_in_a_heap_with_room_wants_no_memory() -> None:
+    now, known = seen(TaskCost(gc_s=18.0))
+    workers = tuple(replace(one, heap_bytes=Reading(50 * MIB, now.at_s)) for one in now.pools[0].workers)
+    (found,) = find_bottlenecks(replace(now, pools=(replace(now.pools[0], workers=workers),)), known)
+    assert "with heaps up to 10% full: there is room, so that another collector" in found.sentence
+
+
 def test_tasks_that_compute_nothing_wait_for_something_outside() -> None:
     found = named(TaskCost(cpu_s=2.0), cpu=0.06)
     assert found is not None

@@ -149,8 +149,8 @@ def find_read_limit(query: Query, now: Observation, known: Knowledge) -> Bottlen
     last = batches[-1]
     arrival = known.arrival_rps(query, WINDOW_S)
     told = " and ".join(f"{limit.most:,.0f} {limit.unit}" for limit in limits)
-    let_in = f", {last.rows / interval_s:,.0f}/s," if last.rows is not None else ""
-    arrive = f" while {arrival:,.0f}/s arrive" if arrival is not None else ""
+    let_in = f", {last.rows / interval_s:,.0f}/s" if last.rows is not None else ""
+    arrive = f"{',' * bool(let_in)} while {arrival:,.0f}/s arrive" if arrival is not None else ""
     return Bottleneck(
         kind="read-limit",
         query=query.id,

@@ -20,6 +20,8 @@ from elastream.core.task_cost import TaskCost
 _MOST_OF_IT = 0.5
 # A collector that takes a tenth is healthy, one that takes a third is in want of memory.
 _COLLECTING = 0.3
+# A heap that is collected all the time though more than half of it is free.
+_ROOM = 0.5
 # Of the clock's time of a batch: less is what starting tasks takes.
 _KEPT_FREE = 0.3
 # What a disk writes and reads again in a second, a fast one: of slower ones less is spilled than is concluded.
@@ -147,6 +149,8 @@ def _memory(spent: _Spent) -> Bottleneck | None:
     heaps = "" if full is None else f", with heaps up to {full:.0%} full"
     evidence: dict[str, Json] = {"gc": collecting, "heap": full, "spilled_bytes": spent.total.spilled_bytes}
     remedy = "more memory for each executor, or fewer records in a batch, helps more than executors do"
+    if full is not None and full < _ROOM and not spilling:
+        remedy = "there is room, so that another collector or more of it for what is new helps more than executors do"
     if spilling < _COLLECTING / 10:
         return spent.verdict(
             "garbage-collection",

@@ -102,4 +102,5 @@ def _short(version: str) -> str:
 def _find_last(text: str) -> str:
     """The line that tells an error, or the last one."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1][:300] if lines else "it said nothing"
+    ours = f"elastream: {Path(cluster_script.__file__).name}: "
+    return lines[-1].removeprefix(ours)[:300] if lines else "it said nothing"
