@@ -83,6 +83,21 @@ MUTANTS = (
         before="right = Math.min(from + seconds, max);",
         after="right = Math.min(from + 1, max);",
         test="tests/browser/test_page.py::test_what_is_expected_is_drawn_over_the_time_that_it_is_for",
+        fault="executors with another Python than the driver's are found out in the middle of a search",
+        file="src/elastream/experiments/scalability/cluster_needs.py",
+        before="if _short(python) != _short(answer.python):",
+        after="if False:",
+        test="tests/unit/experiments/scalability/test_cluster_needs.py::test_what_is_lacking_is_told_in_one_line",
+    ),
+    Mutant(
+        fault="an overhead of which nothing is certain meets its goal",
+        file="experiments/watching.py",
+        before='"met" if within.high < GOAL',
+        after='"met" if within.low < GOAL',
+        test="tests/unit/experiments/test_watching.py"
+        "::test_a_cost_above_it_misses_it_and_one_that_drowns_in_noise_is_inconclusive",
+    ),
+    Mutant(
         fault="with rare batches a rate is sustained after a few of them",
         file="src/elastream/experiments/scalability/asked.py",
         before="LEAST_BATCHES = 10",
