@@ -100,7 +100,7 @@ def _now() -> Html:
             class_="tiles",
         ),
         element("div", element("h3", "", id="why-kind"), element("p", "", id="why"), class_="whyline"),
-        element("ul", id="limits", class_="limits", hidden="", aria_label="What executors cannot help"),
+        element("ul", id="limits", class_="limits", hidden="", aria_label="What keeps queries back"),
         element("ul", id="troubles", class_="troubles", hidden="", aria_label="What went wrong"),
         id="now",
         aria_label="Now",
