@@ -90,13 +90,25 @@ def draw_table(table: ReportTable) -> Html:
         return joined(
             (draw_table(shown), element("p", f"{left_out:,} more rows: ", element("code", "--format csv"), " has all."))
         )
-    head = element("tr", *(element("th", heading, scope="col") for heading in table.headings))
+    # Over numbers, which stand at the right.
+    columns = [[row[place] for row in table.rows] for place in range(len(table.headings))]
+    head = element(
+        "tr",
+        *(
+            element("th", heading, scope="col", class_="number" if _is_of_numbers(cells) else None)
+            for heading, cells in zip(table.headings, columns, strict=True)
+        ),
+    )
     ids = [*table.ids, *[None] * (len(table.rows) - len(table.ids))]
     body = (
         element("tr", *(_draw_cell(cell) for cell in row), id=id_) for row, id_ in zip(table.rows, ids, strict=True)
     )
     made = element("table", element("thead", head), element("tbody", *body), data_name=table.name)
     return element("div", made, class_="wide", tabindex=0, role="region", aria_label=f"Table: {table.name}")
+
+
+def _is_of_numbers(cells: Sequence[Cell]) -> bool:
+    return any(isinstance(cell.raw, float) for cell in cells)
 
 
 def made_by(contents: Contents, query: str, rows: str) -> Html:
