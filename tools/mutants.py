@@ -106,10 +106,17 @@ MUTANTS = (
         "::test_a_rate_is_sustained_for_ten_batches_at_least_and_the_first_line_says_so",
     ),
     Mutant(
-        fault="growth stops for what more executors help",
-        file="src/elastream/core/guards/bottleneck.py",
-        before="if one.stops_growth]",
-        after="]",
+        fault="a query that collects garbage, which more executors help, is told to be limited",
+        file="src/elastream/core/bottleneck/verdict.py",
+        before="return self.useful_slots is not None",
+        after="return True",
+        test="tests/unit/test_bottleneck_costs.py::test_only_slots_that_stand_free_while_tasks_wait_stop_growth",
+    ),
+    Mutant(
+        fault="growth goes on though slots stand free while tasks wait for their place",
+        file="src/elastream/core/bottleneck/costs.py",
+        before="replace(found, useful_slots=max(map(count_kept_busy, spent.batches)))",
+        after="found",
         test="tests/unit/test_bottleneck_costs.py"
         "::test_growth_goes_on_where_executors_may_help_and_stops_where_slots_stand_free",
     ),
