@@ -49,6 +49,8 @@ MUTANTS = (
         after="wanted += []",
         test="tests/unit/experiments/test_used_parts.py"
         "::test_a_policy_counts_for_whoever_imports_it_and_for_nobody_else",
+    ),
+    Mutant(
         fault="a recording is summed up again for every minute of it while it is read",
         file="src/elastream/render/page/feed.py",
         before="None if is_behind else self._tell_summary(self._header)",
@@ -83,6 +85,8 @@ MUTANTS = (
         before="right = Math.min(from + seconds, max);",
         after="right = Math.min(from + 1, max);",
         test="tests/browser/test_page.py::test_what_is_expected_is_drawn_over_the_time_that_it_is_for",
+    ),
+    Mutant(
         fault="executors with another Python than the driver's are found out in the middle of a search",
         file="src/elastream/experiments/scalability/cluster_needs.py",
         before="if _short(python) != _short(answer.python):",
