@@ -36,6 +36,36 @@ class Mutant:
 
 MUTANTS = (
     Mutant(
+        fault="a job that has just been stopped is as ready for another stop as any",
+        file="src/elastream/policies/foresight/plan.py",
+        before="kept += step_s / _UNFORESEEN_S *",
+        after="kept += 0 *",
+        test="tests/unit/policies/test_foresight_plan.py"
+        "::test_while_what_waited_is_worked_off_a_change_that_nobody_foresaw_would_cost_more",
+    ),
+    Mutant(
+        fault="a plan lets a continuous job fall behind for as long as nobody is late before its horizon",
+        file="src/elastream/policies/foresight/plan.py",
+        before="    if grow is None:\n        return values\n",
+        after="    if True or grow is None:\n        return values\n",
+        test="tests/unit/policies/test_foresight_plan.py::test_who_will_not_keep_up_has_a_stop_before_him",
+    ),
+    Mutant(
+        fault="who is hopelessly behind stays as small as he is",
+        file="src/elastream/policies/foresight/stream.py",
+        before="    if age_s > _LOST * plant.bound_s:\n        return float(plant.sizes[-1])\n",
+        after="",
+        test="tests/unit/policies/test_foresight_plan.py"
+        "::test_who_is_behind_and_falls_back_further_gets_what_keeps_up_or_all_there_is",
+    ),
+    Mutant(
+        fault="a load that rises evenly is told by means of what has been",
+        file="src/elastream/estimators/outlook.py",
+        before="carried = 2 * once - again + slope * (number + 1) / 2",
+        after="carried = once",
+        test="tests/unit/estimators/test_outlook.py::test_a_steady_rise_is_carried_on",
+    ),
+    Mutant(
         fault="workers are too many where nobody knows how many were needed",
         file="src/elastream/experiments/report/drawn_run.py",
         before="judged = [None if b is None else a for",
@@ -1036,7 +1066,7 @@ MUTANTS = (
     Mutant(
         fault="what is there too much is drawn as what is needed",
         file="src/elastream/experiments/report/drawn_run.py",
-        before='Curve(name="over", label="too many", values=ready,',
+        before='Curve(name="over", label="too many", values=judged,',
         after='Curve(name="over", label="too many", values=demand,',
         test="tests/unit/experiments/test_report.py"
         "::test_too_few_and_too_many_are_what_demand_and_supply_have_over_both",
@@ -1175,7 +1205,7 @@ MUTANTS = (
     Mutant(
         fault="a run of older code is believed",
         file="src/elastream/experiments/store/identity.py",
-        before="code = sha256(digest_code(platform).encode())",
+        before="code = sha256(digest_code(platform, policy).encode())",
         after="code = sha256()",
         test="tests/unit/experiments/test_runner.py::test_runs_of_older_code_are_stale_and_run_again",
     ),

@@ -205,3 +205,17 @@ def test_what_came_of_a_change_of_a_continuous_job_is_told() -> None:
     last = next(match for match in reversed(found) if match)
     expected, does = (float(last[n].replace(",", "")) for n in (2, 3))
     assert does == pytest.approx(expected, rel=0.35)
+
+
+def test_a_continuous_job_keeps_its_promise_under_a_load_that_rises_slowly_for_an_hour() -> None:
+    # A wave to what sixteen can just do: at no time much more comes than a minute before.
+    story = stream("cosine(25k..50k, period=2h, shift=60m)", 70, start=8)
+    assert share_in_time(story) >= 0.99
+    assert max(story.wanted()) == 16
+
+
+def test_who_falls_behind_further_and_further_gets_all_there_is_and_comes_back() -> None:
+    # For a quarter of an hour more than sixteen can do.
+    story = stream("15k + spike(45k, at=10m, for=15m)", 50, start=8)
+    assert set(story.wanted(from_s=12 * 60, to_s=25 * 60)) == {16}
+    assert story.backlog()[-1] < 100_000

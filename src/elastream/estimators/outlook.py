@@ -1,8 +1,10 @@
 """What will arrive soon: means over some times from now, each with what it was wrong by so far.
 
 Rates are smoothed over times from seconds to minutes, and of these smoothings each is trusted by how well it has told
-the mean over the coming time: a load that is steady but comes in lumps is told by the slow ones, one that drifts by the
-fast ones. A rate beyond all that is usual is no lump but another load (a leap): all smoothings then begin anew there.
+the mean over the coming time: a load that is steady but comes in lumps is told by the slow ones, one that wanders by
+the fast ones. Some are also asked where they are heading (smoothed twice, after Brown): a load that rises evenly is
+told by no mean of what has been. A rate beyond all that is usual is no lump but another load (a leap): all smoothings
+then begin anew there.
 
 What came over what was told is kept, so that a share of what may come can be asked for (split conformal prediction, as
 `forecasting.bound` has it for a maximum). An outcome is known only when its time is over. The state is plain, and has
@@ -20,6 +22,10 @@ State = dict[str, Any]
 
 _SMOOTHED = (1, 2, 4, 8, 16, 32, 64)
 """In steps."""
+_HEADING = (4, 8, 16)
+"""Those that are also carried on."""
+# What is carried on goes no further than to so many times what it comes from, or to that part of it.
+_MOST_CARRIED = 1.5
 _USUAL = 2
 """The smoothing that a leap is measured from."""
 _SHARPNESS = 2.0
@@ -31,7 +37,7 @@ _ERROR_MEMORY = 60
 """In steps."""
 _FIRST_ERROR, _LEAST_ERROR, _MOST_USUAL = 0.2, 0.03, 3.0
 _MOST_SCORE = 1.5
-_SCORES_KEPT = 160
+_SCORES_KEPT = 400
 # Errors to start from, so that the first minutes have a spread; they leave as measured ones come in.
 _PRIOR = (-0.4, -0.2, -0.1, -0.05, -0.02, 0.0, 0.0, 0.02, 0.05, 0.1, 0.2, 0.4)
 _PRIOR_LEAVES_AFTER = 60
@@ -64,6 +70,7 @@ class RateOutlook:
         """Nothing was seen."""
         return {
             "smooth": [],
+            "twice": [],
             "error": _FIRST_ERROR,
             "leap": 0.0,
             "recent": [],
@@ -84,12 +91,14 @@ class RateOutlook:
 
     def _added(self, state: State, rate: float) -> State:
         smooth, error, leap = self._smoothed(state, rate)
+        twice = _smoothed_twice(state["twice"], smooth, begins=bool(leap) and len(set(smooth)) == 1)
         steps = [max(1, round(horizon_s / self.step_s)) for horizon_s in self.horizons_s]
         recent = [*state["recent"], _short(rate)][-max(steps) :]
         ahead = [
-            self._told(before, number, smooth, recent) for before, number in zip(state["ahead"], steps, strict=True)
+            self._told(before, number, [*smooth, *_carried_on(smooth, twice, number)], recent)
+            for before, number in zip(state["ahead"], steps, strict=True)
         ]
-        return {"smooth": smooth, "error": error, "leap": leap, "recent": recent, "ahead": ahead}
+        return {"smooth": smooth, "twice": twice, "error": error, "leap": leap, "recent": recent, "ahead": ahead}
 
     def _smoothed(self, state: State, rate: float) -> tuple[list[float], float, float]:
         """The smoothings after one more step, by how much a step is usually off, and how far the load leaps."""
@@ -111,7 +120,7 @@ class RateOutlook:
             leap = max(leap, min(off, _MOST_SCORE))
         return smooth, round(error, 6), round(leap, 4)
 
-    def _told(self, before: State, number: int, smooth: list[float], recent: list[float]) -> State:
+    def _told(self, before: State, number: int, members: list[float], recent: list[float]) -> State:
         """What is told of the next `number` steps, once what was told that many steps ago has been judged."""
         losses, waiting, scores = before["losses"], before["waiting"], before["scores"]
         if len(waiting) >= number:
@@ -121,12 +130,33 @@ class RateOutlook:
                 score = math.log(max(came, _LEAST_RPS) / max(said[-1], _LEAST_RPS))
                 scores = [*scores[1 - _SCORES_KEPT :], round(max(-_MOST_SCORE, min(_MOST_SCORE, score)), 4)]
             waiting = waiting[1:]
-        told = _short(_mixed(losses, smooth))
-        return {"losses": losses, "waiting": [*waiting, [*smooth, told]], "scores": scores, "told": told}
+        told = _short(_mixed(losses, members))
+        return {"losses": losses, "waiting": [*waiting, [*members, told]], "scores": scores, "told": told}
+
+
+def _smoothed_twice(before: list[float], smooth: list[float], *, begins: bool) -> list[float]:
+    """The slow smoothings, smoothed again; all begin anew where these do."""
+    slow = [smooth[_SMOOTHED.index(steps)] for steps in _HEADING]
+    if begins or not before:
+        return slow
+    parts = (1 - math.exp(-1 / steps) for steps in _HEADING)
+    return [_short(old + (once - old) * part) for old, once, part in zip(before, slow, parts, strict=True)]
+
+
+def _carried_on(smooth: list[float], twice: list[float], number: int) -> list[float]:
+    """The mean over the next `number` steps, by where each slow smoothing is heading."""
+    found = []
+    for steps, again in zip(_HEADING, twice, strict=True):
+        once = smooth[_SMOOTHED.index(steps)]
+        # Both lag behind a steady rise, the second twice as far.
+        slope = (math.exp(1 / steps) - 1) * (once - again)
+        carried = 2 * once - again + slope * (number + 1) / 2
+        found.append(_short(min(max(carried, once / _MOST_CARRIED), _MOST_CARRIED * once)))
+    return found
 
 
 def _nothing() -> State:
-    return {"losses": [0.0] * len(_SMOOTHED), "waiting": [], "scores": [], "told": 0.0}
+    return {"losses": [0.0] * (len(_SMOOTHED) + len(_HEADING)), "waiting": [], "scores": [], "told": 0.0}
 
 
 def _judged(losses: list[float], said: list[float], came: float, number: int) -> list[float]:

@@ -45,6 +45,12 @@ def test_a_drift_is_followed() -> None:
     assert far.at(0.9) > 4_000
 
 
+def test_a_steady_rise_is_carried_on() -> None:
+    # Two minutes bring 24 more steps, each of 10/s more: 125/s more than now, in the mean.
+    _, far = expected([1_000.0 + 10 * step for step in range(300)])
+    assert far.rps == pytest.approx(3_990 + 125, rel=0.01)
+
+
 def test_a_leap_is_believed_at_once_and_may_go_on() -> None:
     near, far = expected([1_000.0 + step % 3 for step in range(200)] + [5_000.0])
     assert near.rps == far.rps == 5_000
@@ -72,7 +78,7 @@ def test_so_much_is_exceeded_about_as_often_as_was_said() -> None:
 
 
 def test_the_state_is_plain_and_does_not_grow() -> None:
-    short, long = (after([1_000.0 + step % 7 for step in range(steps)]) for steps in (200, 2_000))
+    short, long = (after([1_000.0 + step % 7 for step in range(steps)]) for steps in (500, 2_000))
     assert json.loads(json.dumps(long)) == long
     assert len(json.dumps(long)) < 1.5 * len(json.dumps(short))
 

@@ -5,8 +5,10 @@ from itertools import product
 import numpy as np
 import pytest
 
+from elastream.policies.foresight.choice import Loads
 from elastream.policies.foresight.plan import Phase, PlannedCosts, Prices, plan
 from elastream.policies.foresight.plant import BatchPlant, BitMap, StreamPlant
+from elastream.policies.foresight.stream import find_floor
 
 SIZES = np.array([1.0, 2.0, 4.0])
 BATCHES = BatchPlant(
@@ -20,10 +22,15 @@ EVERY = np.ones(3, dtype=bool)
 
 
 def ahead(
-    rps: float, *, plant: BatchPlant | StreamPlant = BATCHES, prices: Prices = PRICES, may: BitMap = EVERY
+    rps: float,
+    *,
+    plant: BatchPlant | StreamPlant = BATCHES,
+    prices: Prices = PRICES,
+    may: BitMap = EVERY,
+    until_s: float = 120.0,
 ) -> PlannedCosts:
     load = np.array([rps])
-    phases = [Phase(30.0, load, np.ones(1)), Phase(120.0, load, np.ones(1))]
+    phases = [Phase(30.0, load, np.ones(1)), Phase(until_s, load, np.ones(1))]
     return plan(plant, phases, prices, step_s=10.0 if plant is BATCHES else 30.0, bound_s=plant.bound_s, may_shrink=may)
 
 
@@ -69,6 +76,35 @@ def test_a_job_that_a_change_stops_is_changed_only_where_the_stop_is_over_in_tim
     one, two, _ = costs(ahead(900.0, plant=STREAM), 0.0)
     assert one == pytest.approx(120, rel=0.05)
     assert one < two
+
+
+def test_who_will_not_keep_up_has_a_stop_before_him() -> None:
+    # At 1,400/s one worker falls behind by 12 s in half a minute. From 35 s nobody is late by then, but a stop of 20 s
+    # makes many so; at once it makes none.
+    one, two, _ = costs(ahead(1_400.0, plant=STREAM, until_s=30.0), 35.0)
+    assert one > two + PRICES.change
+    # What keeps up stays as cheap as it is.
+    assert costs(ahead(900.0, plant=STREAM), 0.0)[0] == pytest.approx(120, rel=0.05)
+
+
+def test_while_what_waited_is_worked_off_a_change_that_nobody_foresaw_would_cost_more() -> None:
+    # Two keep up with 1,500/s: nobody is late, from whichever age, but from 55 s a stop of 20 s makes many so.
+    fresh, old = (costs(ahead(1_500.0, plant=STREAM), age_s)[1] for age_s in (0.0, 55.0))
+    assert old > fresh + 1
+    # With less to be late by it costs nothing to wait.
+    assert costs(ahead(1_500.0, plant=STREAM), 20.0)[1] == pytest.approx(fresh, abs=0.5)
+
+
+def test_who_is_behind_and_falls_back_further_gets_what_keeps_up_or_all_there_is() -> None:
+    load = np.full(3, 1_500.0)
+    loads = Loads(1_500.0, 1_500.0, load, load, np.ones(1), {})
+
+    def floor(wanted: int, age_s: float) -> float:
+        return find_floor(STREAM, loads, wanted, STREAM.keeps_up(1_500.0), age_s)
+
+    assert [floor(1, age_s) for age_s in (5.0, 15.0, 150.0)] == [0.0, 2.0, 4.0]
+    # Who catches up is left to the plan.
+    assert [floor(2, age_s) for age_s in (15.0, 150.0)] == [0.0, 4.0]
 
 
 def test_no_path_of_sizes_is_cheaper_than_the_plan() -> None:

@@ -69,10 +69,10 @@ def choose_for_batches(
     workers = sizes[weighed.best]
     doubt = model.cost.doubt(loads.level * _period_s(plant, weighed.best, loads.level))
     if doubt is not None:
-        # On little evidence: at most twice the size, and one fewer.
-        workers = min(max(workers, pool.wanted - 1), 2 * pool.wanted)
+        # On little evidence: at most twice the size, or what is sure, and one fewer.
+        workers = min(max(workers, pool.wanted - 1), max(2 * pool.wanted, int(doubt.sure * workers)))
     workers = min(max(workers, pool.min_workers, 1), pool.max_workers)
-    notes = [f"little is known ({doubt.reason}), so at most twice the size"] if doubt else []
+    notes = [f"little is known ({doubt.reason}), so at most twice the size or what is sure"] if doubt else []
     if query.slo is not None and plant.bound_s > query.slo.delay_s:
         left_s = max(0.0, query.slo.delay_s - plant.trigger_s)
         notes.append(f"a trigger of {plant.trigger_s:g} s leaves {left_s:g} s of the {query.slo.delay_s:g} s promised")

@@ -21,6 +21,9 @@ _AGES = 64
 # Ages are told apart up to so many times the bound; what is older counts as that old.
 _MOST_AGE = 2.5
 _NEVER = 1e12
+# Where changes stop a job, one that nobody foresaw may be wanted about so often: until what waited is worked off, it
+# makes more records late than afterwards.
+_UNFORESEEN_S = 1200.0
 WEIGHTS = np.array([0.25, 0.5, 0.25])
 """How much each load counts: less, as expected, and more."""
 HOW_OFTEN = {1: np.array([1.0]), 3: np.array([0.25, 0.5, 0.25])}
@@ -91,7 +94,7 @@ def plan(
     unit_s = float(ages[1])
     paid = (plant.sizes * step_s)[None, :, None]
     fewer_cost = np.where(may_shrink, prices.change, _NEVER)[None, :, None]
-    values = prices.work / 2 * ages * phases[-1].rps[:, None, None] + np.zeros((1, len(plant.sizes), 1))
+    values = _at_the_end(plant, ages, phases[-1], prices, step_s, unit_s)
     ends = [round(phase.until_s / step_s) for phase in phases]
     for phase, end, begin in reversed(list(zip(phases, ends, [0, *ends[:-1]], strict=True))):
         moves = None
@@ -105,6 +108,9 @@ def plan(
                 moves = _moves(plant, ages, came, phase, step_s, prices.late, unit_s)
             stay, grow, shrink = moves
             kept = stay.cost(values) + paid
+            if grow is not None:
+                # At the load that is expected, and with all there is: with less, it would be a reason to have more.
+                kept += step_s / _UNFORESEEN_S * grow.late[len(grow.late) // 2, -1]
             fewer = (kept if shrink is None else shrink.cost(values) + paid) + fewer_cost
             # Workers that come are paid at once and work from the next step on; a stop is over within its step.
             more = stay.cost(_least_above(values + (paid + prices.change))) if grow is None else _least_above(
@@ -113,6 +119,22 @@ def plan(
             values = np.minimum(kept, more, out=more)
             np.minimum(values, _least_below(fewer), out=values)
     return PlannedCosts(values, unit_s, phases[-1].until_s, float(plant.sizes[-1]))
+
+
+def _at_the_end(plant: Plant, ages: Floats, phase: Phase, prices: Prices, step_s: float, unit_s: float) -> Floats:
+    """What waits has to be worked off; where a change stops the job, who will not keep up still has one before him.
+
+    Else a plan would let a job fall behind slowly, for as long as nobody is late before its horizon.
+    """
+    values: Floats = prices.work / 2 * ages * phase.rps[:, None, None] + np.zeros((1, len(plant.sizes), 1))
+    _, grow, _ = _moves(plant, ages, phase.rps[None, :, None, None], phase, step_s, prices.late, unit_s)
+    if grow is None:
+        return values
+    keeps_up = np.array([plant.keeps_up(float(rps)) for rps in phase.rps])
+    keeps_up[:, -1] = True
+    after = np.where(keeps_up[:, :, None], values, _NEVER)
+    found: Floats = np.where(keeps_up[:, :, None], values, _least_above(grow.cost(after) + prices.change))
+    return found
 
 
 def _moves(
@@ -149,7 +171,9 @@ class _Move:
         self._low = low + (np.arange(loads * sizes) * _AGES).reshape(1, loads, sizes, 1)
         self._high = self._low + 1
         self._often = HOW_OFTEN[low.shape[0]]
-        self._late = price * _mean(HOW_OFTEN[step.late.shape[0]], step.late)
+        self.late = price * _mean(HOW_OFTEN[step.late.shape[0]], step.late)
+
+        """What is late in it, at its price."""
 
     def cost(self, values: Floats) -> Floats:
         """What is late in it, and what comes after it."""
@@ -158,7 +182,7 @@ class _Move:
         after -= low
         after *= self._part
         after += low
-        return self._late + _mean(self._often, after)
+        return self.late + _mean(self._often, after)
 
 
 def _mean(often: Floats, outcomes: Floats) -> Floats:

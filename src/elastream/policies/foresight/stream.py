@@ -32,6 +32,8 @@ _RELIED = 0.97
 _MORE = 1.04
 # Older records than this say that it has not caught up yet.
 _SETTLED_S = 10.0
+# Records that are so many times older than the bound are no state that a plan could tell from others.
+_LOST = 2.0
 # A leap that is so young has hardly shown how far it goes, and is looked at once more before the job is stopped for it,
 # where that leaves time.
 _YOUNG_S, _NEXT_LOOK_S = 2.0, 5.0
@@ -80,12 +82,26 @@ def choose_for_stream(
     prices = Prices(late=taste.late * work * learning.price_factor(care), change=taste.calm, work=work)
     came_rps = (query.backlog or 0.0) / age_s if age_s else loads.level
     cost = weigh(_costs(plant, loads, prices, pool.wanted, keeps_up, age_s, max(came_rps, LEAST_RPS), taste))
-    allowed = (plant.sizes >= pool.wanted) | (keeps_up & (age_s < _SETTLED_S))
+    floor = find_floor(plant, loads, pool.wanted, keeps_up, age_s)
+    allowed = (plant.sizes >= max(pool.wanted, floor)) | (keeps_up & (age_s < _SETTLED_S))
     weighed = Weighed(sizes, cost, allowed, keeps_up)
     if not weighed.makes_sense:
         return f"what was measured of {query.name} makes no sense"
     choice = _told(query, pool, plant, weighed, loads, age_s, care, taste.calm)
     return _with_effect(choice, state, now.at_s)
+
+
+def find_floor(plant: StreamPlant, loads: Loads, wanted: int, keeps_up: BitMap, age_s: float) -> float:
+    """A size that is not gone below, whatever the plan says: it tells ages apart up to a few times the bound.
+
+    Who is further behind than that gets all there is. Who is behind and falls back further gets what keeps up.
+    """
+    if age_s > _LOST * plant.bound_s:
+        return float(plant.sizes[-1])
+    can_rps = float(np.interp(wanted, plant.sizes, plant.rates_rps))
+    if age_s > _SETTLED_S and can_rps < min(loads.level, float(np.median(loads.later))):
+        return float(plant.sizes[keeps_up][0])
+    return 0.0
 
 
 def _keep(pool: Pool, sentence: str) -> QueryChoice:
