@@ -165,7 +165,7 @@ def _batches(query: Any, seconds: float) -> list[Any]:
 def _session(cluster: LocalCluster) -> SparkSession:
     from pyspark.sql import SparkSession
 
-    settings = {
+    settings: dict[str, bool | float | int | str | None] = {
         **cluster.settings_for_driver(), **settings_of(1), **PUBLISHED, "spark.executor.memory": "1g",
         "spark.executor.cores": "1", "spark.cores.max": "1", "spark.sql.shuffle.partitions": "1",
         "spark.sql.streaming.numRecentProgressUpdates": "2000", "spark.log.level": "OFF",

@@ -74,7 +74,7 @@ def test_time_in_the_kernel_and_page_faults_of_all_executors_never_fall_and_are_
     pooling, seen = PoolTracker(), look(a={}, b={})
 
     def at(at_s: float, **each: Usage) -> tuple[float | None, float | None]:
-        now = pool(pooling, at_s, seen, ready=("a", "b"), **each)
+        now = pooling.pool(PoolSeen(**SIZES, ready=("a", "b"), leaving=()), seen, each, at_s)
         return now.system_s and now.system_s.value, now.page_faults and now.page_faults.value
 
     a = used(1.0, 1, system_s=5.0, page_faults=100.0, host_cpu=0.4)
