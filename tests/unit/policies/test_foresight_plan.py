@@ -88,11 +88,12 @@ def test_who_will_not_keep_up_has_a_stop_before_him() -> None:
 
 
 def test_while_what_waited_is_worked_off_a_change_that_nobody_foresaw_would_cost_more() -> None:
-    # Two keep up with 1,500/s: nobody is late, from whichever age, but from 55 s a stop of 20 s makes many so.
-    fresh, old = (costs(ahead(1_500.0, plant=STREAM), age_s)[1] for age_s in (0.0, 55.0))
+    # Two keep up with 1,500/s: nobody is late, from either age, but from 55 s a stop of 20 s makes many so.
+    prices, enough = Prices(late=0.02, change=5.0, work=0.0), np.array([False, True, True])
+    found = ahead(1_500.0, plant=STREAM, prices=prices, may=enough)
+    fresh, behind, old = (costs(found, age_s)[1] for age_s in (0.0, 20.0, 55.0))
     assert old > fresh + 1
-    # With less to be late by it costs nothing to wait.
-    assert costs(ahead(1_500.0, plant=STREAM), 20.0)[1] == pytest.approx(fresh, abs=0.5)
+    assert behind == pytest.approx(fresh, abs=0.2)
 
 
 def test_who_is_behind_and_falls_back_further_gets_what_keeps_up_or_all_there_is() -> None:
