@@ -65,7 +65,8 @@ page.main = (() => {
     page.write("now-done", `arrive; ${page.known(page.store.latest("committed"), value => `${page.compact(value)}/s`)} committed`);
     promise(now);
     page.write("why", now.why);
-    page.write("why-kind", now.kind === "hold" ? "Held, for something is unknown" : now.kind === "set" ? "Decided" : now.kind ? "Kept" : "");
+    const decided = now.state === "paused" || now.state === "dry run" ? "Would be decided" : "Decided";
+    page.write("why-kind", now.kind === "hold" ? "Held, for something is unknown" : now.kind === "set" ? decided : now.kind ? "Kept" : "");
     page.find("limits").replaceChildren(...now.limits.map(text => page.make("li", {}, text)));
     page.find("troubles").replaceChildren(...now.troubles.map(text => page.make("li", {}, text)));
     page.find("limits").hidden = !now.limits.length;
