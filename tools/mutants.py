@@ -789,8 +789,8 @@ MUTANTS = (
     Mutant(
         fault="what a load was told wrong by is not remembered",
         file="src/elastream/estimators/outlook.py",
-        before="return self.rps * math.exp(_quantile(self.scores, share)",
-        after="return self.rps * math.exp(0 * _quantile(self.scores, share)",
+        before="self.rps * math.exp(ranked[place] +",
+        after="self.rps * math.exp(0 * ranked[place] +",
         test="tests/unit/estimators/test_outlook.py::test_so_much_is_exceeded_about_as_often_as_was_said",
     ),
     Mutant(

@@ -56,7 +56,16 @@ class Expected(NamedTuple):
 
     def at(self, share: float) -> float:
         """So much is not exceeded in this share of cases."""
-        return self.rps * math.exp(_quantile(self.scores, share) + self.leap * max(0.0, 2 * share - 1))
+        return self.each((share,))[0]
+
+    def each(self, shares: Sequence[float]) -> list[float]:
+        """The same for several, for which what was measured is ranked once."""
+        ranked = sorted([*(_PRIOR * 2 if len(self.scores) < _PRIOR_LEAVES_AFTER else ()), *self.scores])
+        places = (min(len(ranked) - 1, int(share * len(ranked))) for share in shares)
+        return [
+            self.rps * math.exp(ranked[place] + self.leap * max(0.0, 2 * share - 1))
+            for place, share in zip(places, shares, strict=True)
+        ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,11 +181,6 @@ def _mixed(losses: list[float], smooth: list[float]) -> float:
     least = min(losses)
     weights = [math.exp(_SHARPNESS * (least - loss)) for loss in losses]
     return sum(weight * one for weight, one in zip(weights, smooth, strict=True)) / sum(weights)
-
-
-def _quantile(scores: Sequence[float], share: float) -> float:
-    ranked = sorted([*(_PRIOR * 2 if len(scores) < _PRIOR_LEAVES_AFTER else ()), *scores])
-    return float(ranked[min(len(ranked) - 1, int(share * len(ranked)))])
 
 
 def _short(value: float) -> float:

@@ -92,19 +92,21 @@ def find_loads(expected: Sequence[Expected], taste: Taste) -> Loads:
         soon_rps, later_rps = max(LEAST_RPS, near.rps), max(LEAST_RPS, far.rps)
         told: dict[str, Json] = {"expected_rps": far.rps}
         return Loads(near.rps, max(near.rps, far.rps), soon_rps * alike, later_rps * alike, np.ones(1), told)
-    spread = [math.log(one.at(0.9) / one.at(0.1)) / _TENTHS if one.rps > 0 else 0.0 for one in expected]
+    near_low, near_high, *near_shares = near.each((0.1, 0.9, *_SHARES))
+    low, middle, high, kept, *later = far.each((0.1, 0.5, 0.9, taste.keep, *_SHARES))
+    tenths = ((near.rps, near_low, near_high), (far.rps, low, high))
+    spread = [math.log(most / least) / _TENTHS if rps > 0 else 0.0 for rps, least, most in tenths]
     lumpy = math.sqrt(max(0.0, spread[0] ** 2 - spread[1] ** 2))
     lumps = np.exp(lumpy * _LUMPS) if lumpy > _EVEN else np.ones(1)
     part = min(1.0, spread[1] / max(spread[0], 1e-9))
-    soon = [near.rps * (near.at(share) / max(near.rps, 1e-9)) ** part for share in _SHARES]
-    later = [far.at(share) for share in _SHARES]
+    soon = [near.rps * (one / max(near.rps, 1e-9)) ** part for one in near_shares]
     return Loads(
         level=near.rps,
-        lasting=max(near.rps, far.at(taste.keep)),
+        lasting=max(near.rps, kept),
         soon=np.maximum(LEAST_RPS, soon),
         later=np.maximum(LEAST_RPS, later),
         lumps=lumps / (HOW_OFTEN[len(lumps)] @ lumps),
-        expected={"expected_rps": far.at(0.5), "expected_low_rps": far.at(0.1), "expected_high_rps": far.at(0.9)},
+        expected={"expected_rps": middle, "expected_low_rps": low, "expected_high_rps": high},
     )
 
 
