@@ -63,12 +63,14 @@ def run_rows(orders: tuple[Any, ...], rows: Iterable[tuple[Any, ...]]) -> Iterat
     """Run and store the experiments of a partition."""
     roots = add_to_path(orders[0])
     rowwise = importlib.import_module("elastream.experiments.sweep.row")
-    if not gc.get_freeze_count():
-        # Spark's Python collects garbage after each task: what was imported stays, and is not looked at again.
-        gc.freeze()
-        rowwise.collect_seldom()
     for row in rows:
         yield rowwise.run_row(orders, roots[1], row)
+    if not gc.get_freeze_count():
+        # Spark's Python collects garbage after each task: what was imported stays, and is not looked at again. A good part
+        # of that is imported by the first experiment.
+        rowwise.collect_seldom()
+        gc.collect()
+        gc.freeze()
 
 
 def add_to_path(archives: Iterable[str]) -> list[str]:
