@@ -117,6 +117,14 @@ MUTANTS = (
         test="tests/browser/test_page.py::test_what_is_expected_is_drawn_over_the_time_that_it_is_for",
     ),
     Mutant(
+        fault="a batch that cost next to nothing ends planning",
+        file="src/elastream/estimators/batch_cost.py",
+        before="max(_LEAST_S, min(",
+        after="max(0.0, min(",
+        test="tests/unit/test_batch_cost.py"
+        "::test_a_batch_that_cost_next_to_nothing_is_weighed_as_one_that_cost_a_little",
+    ),
+    Mutant(
         fault="executors with another Python than the driver's are found out in the middle of a search",
         file="src/elastream/experiments/scalability/cluster_needs.py",
         before="if _short(python) != _short(answer.python):",

@@ -62,3 +62,9 @@ def test_a_slope_that_cannot_be_is_not_believed() -> None:
 @pytest.mark.parametrize("batches", [[], [[0.0, 0.0]], [[0.0, 1.0], [0.0, 2.0]]])
 def test_without_rows_there_is_no_cost(batches: list[list[float]]) -> None:
     assert batch_cost(batches) is None
+
+
+def test_a_batch_that_cost_next_to_nothing_is_weighed_as_one_that_cost_a_little() -> None:
+    cost = batch_cost([[1_000.0, 5e-324], [20_000.0, 4.0], [50_000.0, 7.0]])
+    assert cost is not None
+    assert cost.per_record_s > 0

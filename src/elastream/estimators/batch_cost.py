@@ -19,6 +19,8 @@ _FEW, _SEVERAL = 3, 4.0
 _FAR, NEAR = 20.0, 1.5
 # A batch that took so many times what the others say met an accident.
 _ACCIDENT = 2.0
+# Spark tells milliseconds; a thousandth of one is nothing that was measured.
+_LEAST_S = 1e-6
 
 Batch = Sequence[float]
 """Rows and slot-seconds."""
@@ -90,7 +92,7 @@ def _fit(batches: Sequence[Batch]) -> BatchCost:
     if sum((rows - mean) ** 2 for rows, _ in batches) / number <= (_MIN_SPREAD * mean) ** 2:
         return ratio
     # A batch of no cost has no relative error; it weighs as the cheapest that has one.
-    floor = min((busy for _, busy in batches if busy > 0), default=1.0)
+    floor = max(_LEAST_S, min((busy for _, busy in batches if busy > 0), default=1.0))
     weights = [1.0 / max(busy, floor) ** 2 for _, busy in batches]
     whole = sum(weights)
     mean_rows = sum(w * rows for w, (rows, _) in zip(weights, batches, strict=True)) / whole

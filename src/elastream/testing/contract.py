@@ -12,6 +12,7 @@ from typing import Any, Literal
 from pydantic import TypeAdapter
 
 from elastream.config import settings_of
+from elastream.core.knowledge import Knowledge
 from elastream.core.observation import Observation
 from elastream.core.protocols import Guard, Policy
 from elastream.testing.stories import application, tell
@@ -49,6 +50,11 @@ def are_finite(value: object) -> bool:
     if isinstance(value, list | tuple):
         return all(are_finite(item) for item in value)
     return not isinstance(value, float) or math.isfinite(value)
+
+
+def what_is_known(known: Knowledge) -> dict[str, object]:
+    """All of it, but for how far back somebody has asked: with batches of minutes a window is longer than was said."""
+    return {part: value for part, value in known.to_json().items() if part != "asked_s"}
 
 
 def survives_json(value: object) -> bool:

@@ -31,6 +31,7 @@ from elastream.testing.contract import (
     recorded_looks,
     require,
     survives_json,
+    what_is_known,
 )
 from elastream.testing.stories import application, tell
 
@@ -134,9 +135,9 @@ def check_policy_leaves_arguments(policy: Policy[Any]) -> None:
     for now in recorded_looks()[:40]:
         known.fold(now)
         memory = policy.learn(memory, now, None)
-        before = json.dumps([_seen_by(known), memory])
+        before = json.dumps([what_is_known(known), memory])
         policy.decide(now, known, memory)
-        same = json.dumps([_seen_by(known), memory]) == before
+        same = json.dumps([what_is_known(known), memory]) == before
         require(same, f"{name_class(policy)}: decide changes what it was given")
 
 
@@ -197,8 +198,3 @@ def _planner(policy: Policy[Any]) -> Planner:
 
 def _require_reason(reason: str, where: str) -> None:
     require(bool(reason.strip()) and "\n" not in reason, f"{where}: the reason is {reason!r}; it must be a sentence")
-
-
-def _seen_by(known: Knowledge) -> dict[str, object]:
-    """What is known, but for how far back somebody has asked."""
-    return {part: value for part, value in known.to_json().items() if part != "asked_s"}
