@@ -66,8 +66,8 @@ def run_rows(orders: tuple[Any, ...], rows: Iterable[tuple[Any, ...]]) -> Iterat
     for row in rows:
         yield rowwise.run_row(orders, roots[1], row)
     if not gc.get_freeze_count():
-        # Spark's Python collects garbage after each task: what was imported stays, and is not looked at again. The first
-        # experiment imports much of it.
+        # Spark's Python collects garbage after each task: what was imported stays, and is not looked at again.
+        # The first experiment imports much of it.
         rowwise.collect_seldom()
         gc.collect()
         gc.freeze()
