@@ -22,8 +22,6 @@ State = dict[str, Any]
 
 _SMOOTHED = (1, 2, 4, 8, 16, 32, 64)
 """In steps."""
-_HEADING = (4, 8, 16)
-"""Those that are also carried on."""
 # What is carried on goes no further than to so many times what it comes from, or to that part of it.
 _MOST_CARRIED = 1.5
 _USUAL = 2
@@ -37,7 +35,6 @@ _ERROR_MEMORY = 60
 """In steps."""
 _FIRST_ERROR, _LEAST_ERROR, _MOST_USUAL = 0.2, 0.03, 3.0
 _MOST_SCORE = 1.5
-_SCORES_KEPT = 400
 # Errors to start from, so that the first minutes have a spread; they leave as measured ones come in.
 _PRIOR = (-0.4, -0.2, -0.1, -0.05, -0.02, 0.0, 0.0, 0.02, 0.05, 0.1, 0.2, 0.4)
 _PRIOR_LEAVES_AFTER = 60
@@ -74,6 +71,10 @@ class RateOutlook:
 
     step_s: float = 5.0
     horizons_s: tuple[float, ...] = (30.0, 120.0)
+    heading: tuple[int, ...] = ()
+    """Smoothings that are also asked where they are heading."""
+    errors: int = 160
+    """So many of the last ones are kept."""
 
     def start(self) -> State:
         """Nothing was seen."""
@@ -83,7 +84,7 @@ class RateOutlook:
             "error": _FIRST_ERROR,
             "leap": 0.0,
             "recent": [],
-            "ahead": [_nothing() for _ in self.horizons_s],
+            "ahead": [self._nothing() for _ in self.horizons_s],
         }
 
     def add(self, state: State, rates: Sequence[float]) -> State:
@@ -100,11 +101,11 @@ class RateOutlook:
 
     def _added(self, state: State, rate: float) -> State:
         smooth, error, leap = self._smoothed(state, rate)
-        twice = _smoothed_twice(state["twice"], smooth, begins=bool(leap) and len(set(smooth)) == 1)
+        twice = self._smoothed_twice(state["twice"], smooth, begins=bool(leap) and len(set(smooth)) == 1)
         steps = [max(1, round(horizon_s / self.step_s)) for horizon_s in self.horizons_s]
         recent = [*state["recent"], _short(rate)][-max(steps) :]
         ahead = [
-            self._told(before, number, [*smooth, *_carried_on(smooth, twice, number)], recent)
+            self._told(before, number, [*smooth, *self._carried_on(smooth, twice, number)], recent)
             for before, number in zip(state["ahead"], steps, strict=True)
         ]
         return {"smooth": smooth, "twice": twice, "error": error, "leap": leap, "recent": recent, "ahead": ahead}
@@ -137,35 +138,32 @@ class RateOutlook:
             losses = _judged(losses, said, came, number)
             if max(came, said[-1]) > _LEAST_RPS:
                 score = math.log(max(came, _LEAST_RPS) / max(said[-1], _LEAST_RPS))
-                scores = [*scores[1 - _SCORES_KEPT :], round(max(-_MOST_SCORE, min(_MOST_SCORE, score)), 4)]
+                scores = [*scores[1 - self.errors :], round(max(-_MOST_SCORE, min(_MOST_SCORE, score)), 4)]
             waiting = waiting[1:]
         told = _short(_mixed(losses, members))
         return {"losses": losses, "waiting": [*waiting, [*members, told]], "scores": scores, "told": told}
 
+    def _smoothed_twice(self, before: list[float], smooth: list[float], *, begins: bool) -> list[float]:
+        """The slow smoothings, smoothed again; all begin anew where these do."""
+        slow = [smooth[_SMOOTHED.index(steps)] for steps in self.heading]
+        if begins or not before:
+            return slow
+        parts = (1 - math.exp(-1 / steps) for steps in self.heading)
+        return [_short(old + (once - old) * part) for old, once, part in zip(before, slow, parts, strict=True)]
 
-def _smoothed_twice(before: list[float], smooth: list[float], *, begins: bool) -> list[float]:
-    """The slow smoothings, smoothed again; all begin anew where these do."""
-    slow = [smooth[_SMOOTHED.index(steps)] for steps in _HEADING]
-    if begins or not before:
-        return slow
-    parts = (1 - math.exp(-1 / steps) for steps in _HEADING)
-    return [_short(old + (once - old) * part) for old, once, part in zip(before, slow, parts, strict=True)]
+    def _carried_on(self, smooth: list[float], twice: list[float], number: int) -> list[float]:
+        """The mean over the next `number` steps, by where each slow smoothing is heading."""
+        found = []
+        for steps, again in zip(self.heading, twice, strict=True):
+            once = smooth[_SMOOTHED.index(steps)]
+            # Both lag behind a steady rise, the second twice as far.
+            slope = (math.exp(1 / steps) - 1) * (once - again)
+            carried = 2 * once - again + slope * (number + 1) / 2
+            found.append(_short(min(max(carried, once / _MOST_CARRIED), _MOST_CARRIED * once)))
+        return found
 
-
-def _carried_on(smooth: list[float], twice: list[float], number: int) -> list[float]:
-    """The mean over the next `number` steps, by where each slow smoothing is heading."""
-    found = []
-    for steps, again in zip(_HEADING, twice, strict=True):
-        once = smooth[_SMOOTHED.index(steps)]
-        # Both lag behind a steady rise, the second twice as far.
-        slope = (math.exp(1 / steps) - 1) * (once - again)
-        carried = 2 * once - again + slope * (number + 1) / 2
-        found.append(_short(min(max(carried, once / _MOST_CARRIED), _MOST_CARRIED * once)))
-    return found
-
-
-def _nothing() -> State:
-    return {"losses": [0.0] * (len(_SMOOTHED) + len(_HEADING)), "waiting": [], "scores": [], "told": 0.0}
+    def _nothing(self) -> State:
+        return {"losses": [0.0] * (len(_SMOOTHED) + len(self.heading)), "waiting": [], "scores": [], "told": 0.0}
 
 
 def _judged(losses: list[float], said: list[float], came: float, number: int) -> list[float]:

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from elastream.estimators.outlook import Expected, RateOutlook
 
 OUTLOOK = RateOutlook(step_s=5.0, horizons_s=(15.0, 120.0))
+HEADING = replace(OUTLOOK, heading=(4, 8, 16), errors=400)
 
 
 def after(rates: list[float], outlook: RateOutlook = OUTLOOK) -> dict[str, Any]:
@@ -47,7 +49,7 @@ def test_a_drift_is_followed() -> None:
 
 def test_a_steady_rise_is_carried_on() -> None:
     # Two minutes bring 24 more steps, each of 10/s more: 125/s more than now, in the mean.
-    _, far = expected([1_000.0 + 10 * step for step in range(300)])
+    _, far = HEADING.expect(after([1_000.0 + 10 * step for step in range(300)], HEADING))
     assert far.rps == pytest.approx(3_990 + 125, rel=0.01)
 
 
@@ -78,7 +80,7 @@ def test_so_much_is_exceeded_about_as_often_as_was_said() -> None:
 
 
 def test_the_state_is_plain_and_does_not_grow() -> None:
-    short, long = (after([1_000.0 + step % 7 for step in range(steps)]) for steps in (500, 2_000))
+    short, long = (after([1_000.0 + step % 7 for step in range(steps)], HEADING) for steps in (500, 2_000))
     assert json.loads(json.dumps(long)) == long
     assert len(json.dumps(long)) < 1.5 * len(json.dumps(short))
 

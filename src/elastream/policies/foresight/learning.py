@@ -61,7 +61,8 @@ class BatchModel(NamedTuple):
 
 # Of what lies ahead of batches, so many steps are told apart, and the next few of them are soon.
 _STEPS_AHEAD, _STEPS_SOON = 24, 3
-STREAMS = RateOutlook(step_s=5.0, horizons_s=(30.0, 300.0))
+# Where a change stops a job it pays to know where its load is heading; where one costs seconds it does not.
+STREAMS = RateOutlook(step_s=5.0, horizons_s=(30.0, 300.0), heading=(4, 8, 16), errors=400)
 
 
 def start(query: Query, ahead_s: float) -> State:
