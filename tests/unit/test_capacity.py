@@ -9,6 +9,7 @@ pytest.importorskip("pyspark", reason="needs pyspark, though no Java")
 from elastream.core.errors import BadInput
 from elastream.development.emulated_capacity import NOWHERE, EmulatedCapacity, Executor, slowed, this_executor
 from elastream.development.time_scale import TimeScale
+from tests.unit.this_thread import only_here
 
 
 def old(executor_id: str) -> Executor:
@@ -45,7 +46,7 @@ def test_a_task_sleeps_for_the_rest_of_the_time_and_leaves_the_rows_alone(monkey
         now[0] += seconds
 
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(time, "sleep", sleep)
+    monkeypatch.setattr(time, "sleep", only_here(sleep, time.sleep))
     batches = [pa.RecordBatch.from_pydict({"key": keys}) for keys in ([1, 2, 3], [0, 0, 4], [])]
 
     def made_in_half_a_second() -> object:

@@ -19,6 +19,7 @@ from elastream.service.server import PageServer
 from tests.unit.journal_samples import header, planner, record
 from tests.unit.page_samples import calm
 from tests.unit.service.asking import free_port
+from tests.unit.this_thread import only_here
 
 
 def test_a_run_that_is_not_begun_yet_is_waited_for_and_then_shown(tmp_path: Path) -> None:
@@ -79,7 +80,7 @@ def test_a_recorded_run_is_played_so_many_times_as_fast(tmp_path: Path, monkeypa
         if len(slept) > 4:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(time, "sleep", sleep)
+    monkeypatch.setattr(time, "sleep", only_here(sleep, time.sleep))
 
     assert main(["watch", str(tmp_path), "--speed", "10", "--no-page"]) == 130
     assert slept[:4] == pytest.approx([0.0, 0.5, 0.5, 0.5])
