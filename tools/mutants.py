@@ -46,8 +46,8 @@ MUTANTS = (
     Mutant(
         fault="a plan lets a continuous job fall behind for as long as nobody is late before its horizon",
         file="src/elastream/policies/foresight/plan.py",
-        before="    if grow is None:\n        return values\n",
-        after="    if True or grow is None:\n        return values\n",
+        before="    if step is None:\n        return values\n",
+        after="    if True or step is None:\n        return values\n",
         test="tests/unit/policies/test_foresight_plan.py::test_who_will_not_keep_up_has_a_stop_before_him",
     ),
     Mutant(

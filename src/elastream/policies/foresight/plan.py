@@ -127,9 +127,11 @@ def _at_the_end(plant: Plant, ages: Floats, phase: Phase, prices: Prices, step_s
     Else a plan would let a job fall behind slowly, for as long as nobody is late before its horizon.
     """
     values: Floats = prices.work / 2 * ages * phase.rps[:, None, None] + np.zeros((1, len(plant.sizes), 1))
-    _, grow, _ = _moves(plant, ages, phase.rps[None, :, None, None], phase, step_s, prices.late, unit_s)
-    if grow is None:
+    rps = phase.lumps[:, None, None, None] * phase.rps[None, :, None, None]
+    step = plant.change(ages[None, None, None, :], phase.rps[None, :, None, None], rps, step_s, grows=True)
+    if step is None:
         return values
+    grow = _Move(step, prices.late, unit_s)
     keeps_up = np.array([plant.keeps_up(float(rps)) for rps in phase.rps])
     keeps_up[:, -1] = True
     after = np.where(keeps_up[:, :, None], values, _NEVER)
