@@ -179,40 +179,32 @@ def _page_faults(spent: _Spent) -> Bottleneck | None:
     return None
 
 
-def _state_store(spent: _Spent) -> Bottleneck | None:
-    share = spent.busy_share(lambda cost: cost.state_s)
-    if share < _MOST_OF_IT:
-        return None
-    return spent.verdict(
-        "state-store",
-        f"{share:.0%} of the slots' time goes into writing state; less of it, or another store, would help more than "
-        "executors",
-        commit_share=share,
-    )
+def _mostly(
+    kind: Kind, get: Callable[[TaskCost], float], evidence: str, told: str
+) -> Callable[[_Spent], Bottleneck | None]:
+    """Finds where most of the time that tasks hold slots goes into one thing; `told` has a place for how much."""
+
+    def find(spent: _Spent) -> Bottleneck | None:
+        share = spent.busy_share(get)
+        return spent.verdict(kind, told.format(f"{share:.0%}"), **{evidence: share}) if share >= _MOST_OF_IT else None
+
+    return find
 
 
-def _network(spent: _Spent) -> Bottleneck | None:
-    share = spent.busy_share(lambda cost: cost.fetch_s)
-    if share < _MOST_OF_IT:
-        return None
-    return spent.verdict(
-        "network",
-        f"its tasks wait for {share:.0%} of their time for what others have shuffled: a faster network, or less that "
-        "is shuffled, would help more than executors",
-        fetch_share=share,
-    )
-
-
-def _disk(spent: _Spent) -> Bottleneck | None:
-    share = spent.busy_share(lambda cost: cost.write_s)
-    if share < _MOST_OF_IT:
-        return None
-    return spent.verdict(
-        "disk",
-        f"its tasks write for {share:.0%} of their time what is shuffled: a faster disk, or less that is shuffled, "
-        "would help more than executors",
-        write_share=share,
-    )
+_state_store = _mostly(
+    "state-store", lambda cost: cost.state_s, "commit_share",
+    "{} of the slots' time goes into writing state; less of it, or another store, would help more than executors",
+)  # fmt: skip
+_network = _mostly(
+    "network", lambda cost: cost.fetch_s, "fetch_share",
+    "its tasks wait for {} of their time for what others have shuffled: a faster network, or less that is shuffled, "
+    "would help more than executors",
+)  # fmt: skip
+_disk = _mostly(
+    "disk", lambda cost: cost.write_s, "write_share",
+    "its tasks write for {} of their time what is shuffled: a faster disk, or less that is shuffled, would help more "
+    "than executors",
+)  # fmt: skip
 
 
 def _waiting(spent: _Spent) -> Bottleneck | None:
